@@ -1,0 +1,2 @@
+//! The binary `drawloom`.
+fn main() {}
