@@ -1,1 +1,45 @@
-//! expr.
+//! Values, the one expression language of Drawloom, and `{{ }}` interpolation.
+//!
+//! An expression is a JavaScript expression: parsed by `oxc`, lowered to a small tree with
+//! resolved variables, and evaluated natively over JSON-like values. There is no I/O, no clock
+//! and no randomness unless the host hands them in, and every evaluation is bounded by
+//! [`Limits`]: work, depth, string and list sizes.
+//!
+//! The pipeline is the list of modules: `parse` (text → tree) → `ir` (the tree) → `eval`
+//! (tree → value), with `scope` deciding at compile time where a name lives.
+//!
+//! ```
+//! let state = serde_json::json!({ "user": { "name": "Ada" }, "tags": ["a", "b"] });
+//! let value = expr::evaluate("user.name.toUpperCase() + ' ' + tags.length", &state, &expr::Limits::default())?;
+//! assert_eq!(value, serde_json::json!("ADA 2"));
+//! # Ok::<(), expr::Error>(())
+//! ```
+
+mod error;
+mod limits;
+mod value;
+mod json;
+mod scope;
+mod ir;
+mod parse;
+mod nesting;
+mod regex;
+mod context;
+mod eval;
+mod assign;
+mod operators;
+mod convert;
+mod property;
+mod builtins;
+mod interpolate;
+pub mod names;
+
+pub use context::{Context, UndefinedName};
+pub use convert::{number_to_string, same_value_zero, strict_equals};
+pub use error::{Code, Error, Place};
+pub use interpolate::{Interpolation, evaluate, interpolate};
+pub use ir::{Expr, Pattern, Shape};
+pub use limits::Limits;
+pub use parse::{compile, compile_each, compile_let};
+pub use scope::{Scope, Slot};
+pub use value::{Builtin, Frame, Function, HostFn, Lazy, Member, NativeFn, Object, Value};

@@ -1,0 +1,99 @@
+//! The one error of the expression language: a code to branch on, a sentence, and a place.
+
+use std::fmt;
+
+/// What went wrong, named as the Edge family of engines names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// The text is not a JavaScript expression.
+    Parser,
+    /// The text is JavaScript, but of a kind templates do not allow.
+    UnallowedExpression,
+    /// Evaluation failed.
+    Runtime,
+    /// A limit of [`crate::Limits`] was reached.
+    Limit,
+}
+
+impl Code {
+    /// The code as users see it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Code::Parser => "E_PARSER_ERROR",
+            Code::UnallowedExpression => "E_UNALLOWED_EXPRESSION",
+            Code::Runtime => "E_RUNTIME_EXCEPTION",
+            Code::Limit => "E_LIMIT_EXCEEDED",
+        }
+    }
+}
+
+/// An error with the byte offset in the expression's text where it arose, when one is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    code: Code,
+    message: String,
+    offset: Option<u32>,
+    /// Set when the error comes from another place than the expression at hand (a slot, a partial):
+    /// the host that knows the place has attached it already and no one else may move it.
+    placed: Option<Place>,
+}
+
+/// A place in a file, attached by the host that knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub file: String,
+    pub line: u32,
+    pub column: u32,
+}
+
+impl Error {
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), offset: None, placed: None }
+    }
+
+    pub fn runtime(message: impl Into<String>) -> Self {
+        Self::new(Code::Runtime, message)
+    }
+
+    pub fn limit(message: impl Into<String>) -> Self {
+        Self::new(Code::Limit, message)
+    }
+
+    /// Remembers where the error arose, unless an inner place is known already.
+    #[must_use]
+    pub fn at(mut self, offset: u32) -> Self {
+        self.offset.get_or_insert(offset);
+        self
+    }
+
+    /// Attaches a file position, unless one is attached already.
+    #[must_use]
+    pub fn placed(mut self, file: &str, line: u32, column: u32) -> Self {
+        self.placed.get_or_insert_with(|| Place { file: file.to_owned(), line, column });
+        self
+    }
+
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    pub fn offset(&self) -> Option<u32> {
+        self.offset
+    }
+
+    pub fn place(&self) -> Option<&Place> {
+        self.placed.as_ref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code.as_str(), self.message)
+    }
+}
+
+impl std::error::Error for Error {}

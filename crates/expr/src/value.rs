@@ -1,0 +1,368 @@
+//! The values expressions work on: JavaScript's, shared by reference counting.
+//!
+//! Reference cycles (`a.self = a`) are possible and are freed with the process, not before; a
+//! render is short and bounded by [`crate::Limits`].
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::rc::Rc;
+
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::context::Context;
+use crate::error::Error;
+use crate::ir::Arrow;
+use crate::regex::Regex;
+
+/// A JavaScript value.
+#[derive(Clone, Default)]
+pub enum Value {
+    #[default]
+    Undefined,
+    Null,
+    Bool(bool),
+    Number(f64),
+    BigInt(Rc<i128>),
+    String(Rc<str>),
+    Array(Rc<RefCell<Vec<Value>>>),
+    Object(Rc<RefCell<Object>>),
+    Function(Rc<Function>),
+    /// A function or namespace of the standard library: `Math`, `String`, `parseInt`.
+    Builtin(&'static Builtin),
+    RegExp(Rc<Regex>),
+    /// Milliseconds since the epoch, NaN when invalid.
+    Date(Rc<Cell<f64>>),
+    Map(Rc<RefCell<Entries>>),
+    Set(Rc<RefCell<Entries>>),
+    /// A property that is computed when it is read; never seen outside property storage.
+    Lazy(Rc<Lazy>),
+}
+
+/// A plain object: properties in JavaScript's order (integer keys ascending, then insertion).
+#[derive(Clone, Default)]
+pub struct Object {
+    properties: IndexMap<Rc<str>, Value, FxBuildHasher>,
+    integer_keys: bool,
+}
+
+/// The contents of a `Map` or `Set`, in insertion order. For a set the value repeats the key.
+#[derive(Clone, Default)]
+pub struct Entries {
+    pub(crate) index: IndexMap<EntryKey, (Value, Value), FxBuildHasher>,
+}
+
+/// What makes two keys of a `Map` the same: SameValueZero.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum EntryKey {
+    Undefined,
+    Null,
+    Bool(bool),
+    Number(u64),
+    BigInt(i128),
+    String(Rc<str>),
+    Reference(usize),
+}
+
+/// Computes a property's value at each read, so that the host can see the read happen.
+pub struct Lazy(pub Box<dyn Fn() -> Value>);
+
+/// A function value that is not part of the standard library.
+pub enum Function {
+    /// An arrow function of an expression, with the variables it sees.
+    Arrow { arrow: Rc<Arrow>, frame: Rc<Frame> },
+    /// A function the host hands in: a name helper, a slot, `$props.get`.
+    Host { name: Rc<str>, call: HostFn },
+    /// A method read without being called: `"abc".trim`.
+    Method { receiver: Value, name: Rc<str> },
+}
+
+/// A function of the host.
+pub type HostFn = Box<dyn Fn(&mut Context<'_>, &[Value]) -> Result<Value, Error>>;
+
+/// A function of the standard library: context, `this`, arguments.
+pub type NativeFn = fn(&mut Context<'_>, &Value, &[Value]) -> Result<Value, Error>;
+
+/// A global of the standard library. All of them are statics, so reading one allocates nothing.
+pub struct Builtin {
+    pub name: &'static str,
+    pub call: Option<NativeFn>,
+    pub construct: Option<NativeFn>,
+    pub members: &'static [(&'static str, Member)],
+}
+
+/// A member of a [`Builtin`]: `Math.PI`, `Object.keys`.
+pub enum Member {
+    Number(f64),
+    Function(&'static Builtin),
+}
+
+/// The variables of one activation: a template, a partial, a function call.
+pub struct Frame {
+    slots: RefCell<Vec<Value>>,
+    parent: Option<Rc<Frame>>,
+    state: Rc<RefCell<Object>>,
+}
+
+impl Value {
+    pub fn string(text: impl Into<Rc<str>>) -> Self {
+        Value::String(text.into())
+    }
+
+    pub fn array(items: Vec<Value>) -> Self {
+        Value::Array(Rc::new(RefCell::new(items)))
+    }
+
+    pub fn object(object: Object) -> Self {
+        Value::Object(Rc::new(RefCell::new(object)))
+    }
+
+    pub fn host(
+        name: &str,
+        call: impl Fn(&mut Context<'_>, &[Value]) -> Result<Value, Error> + 'static,
+    ) -> Self {
+        Value::Function(Rc::new(Function::Host { name: name.into(), call: Box::new(call) }))
+    }
+
+    pub fn lazy(read: impl Fn() -> Value + 'static) -> Self {
+        Value::Lazy(Rc::new(Lazy(Box::new(read))))
+    }
+
+    pub fn is_nullish(&self) -> bool {
+        matches!(self, Value::Undefined | Value::Null)
+    }
+
+    /// JavaScript's truthiness.
+    pub fn is_truthy(&self) -> bool {
+        match self {
+            Value::Undefined | Value::Null => false,
+            Value::Bool(value) => *value,
+            Value::Number(value) => *value != 0.0 && !value.is_nan(),
+            Value::BigInt(value) => **value != 0,
+            Value::String(text) => !text.is_empty(),
+            _ => true,
+        }
+    }
+
+    /// What `typeof` answers.
+    pub fn type_of(&self) -> &'static str {
+        match self {
+            Value::Undefined => "undefined",
+            Value::Bool(_) => "boolean",
+            Value::Number(_) => "number",
+            Value::BigInt(_) => "bigint",
+            Value::String(_) => "string",
+            Value::Function(_) => "function",
+            Value::Builtin(builtin) if builtin.call.is_some() || builtin.construct.is_some() => {
+                "function"
+            }
+            _ => "object",
+        }
+    }
+
+    pub fn is_callable(&self) -> bool {
+        self.type_of() == "function"
+    }
+
+    /// The value behind a lazy property; any other value as it is.
+    pub(crate) fn forced(self) -> Value {
+        match self {
+            Value::Lazy(lazy) => (lazy.0)(),
+            other => other,
+        }
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Value::String(text.into())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Value::String(text.into())
+    }
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        Value::Number(number)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Value::Bool(value)
+    }
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::String(text) => write!(f, "{text:?}"),
+            Value::Number(number) => write!(f, "{number}"),
+            other => write!(f, "<{}>", other.type_of()),
+        }
+    }
+}
+
+impl Object {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads a property, computing it if it is lazy.
+    pub fn get(&self, key: &str) -> Option<Value> {
+        self.properties.get(key).map(|value| value.clone().forced())
+    }
+
+    /// Looks at a stored property without computing it.
+    pub(crate) fn peek(&self, key: &str) -> Option<&Value> {
+        self.properties.get(key)
+    }
+
+    pub fn contains(&self, key: &str) -> bool {
+        self.properties.contains_key(key)
+    }
+
+    pub fn insert(&mut self, key: impl Into<Rc<str>>, value: Value) {
+        let key = key.into();
+        let new = self.properties.insert(key.clone(), value).is_none();
+        if new && is_array_index(&key) {
+            self.integer_keys = true;
+        }
+    }
+
+    pub fn remove(&mut self, key: &str) -> Option<Value> {
+        self.properties.shift_remove(key)
+    }
+
+    pub fn len(&self) -> usize {
+        self.properties.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.properties.is_empty()
+    }
+
+    /// The keys in JavaScript's order.
+    pub fn keys(&self) -> Vec<Rc<str>> {
+        if !self.integer_keys {
+            return self.properties.keys().cloned().collect();
+        }
+        let (mut integers, names): (Vec<_>, Vec<_>) =
+            self.properties.keys().cloned().partition(|key| is_array_index(key));
+        integers.sort_by_key(|key| key.parse::<u32>().unwrap_or(u32::MAX));
+        integers.extend(names);
+        integers
+    }
+
+    /// The properties in JavaScript's order, lazy ones computed.
+    pub fn entries(&self) -> Vec<(Rc<str>, Value)> {
+        self.keys()
+            .into_iter()
+            .map(|key| {
+                let value = self.get(&key).unwrap_or_default();
+                (key, value)
+            })
+            .collect()
+    }
+}
+
+impl FromIterator<(Rc<str>, Value)> for Object {
+    fn from_iter<I: IntoIterator<Item = (Rc<str>, Value)>>(iter: I) -> Self {
+        let mut object = Object::new();
+        for (key, value) in iter {
+            object.insert(key, value);
+        }
+        object
+    }
+}
+
+/// Whether a property name is a canonical array index (`"0"`, `"17"`, not `"01"`).
+fn is_array_index(key: &str) -> bool {
+    let digits = key.as_bytes();
+    !digits.is_empty()
+        && digits.len() <= 9
+        && digits.iter().all(u8::is_ascii_digit)
+        && (digits.len() == 1 || digits[0] != b'0')
+}
+
+impl EntryKey {
+    pub(crate) fn of(value: &Value) -> EntryKey {
+        fn address<T: ?Sized>(rc: &Rc<T>) -> EntryKey {
+            EntryKey::Reference(Rc::as_ptr(rc).cast::<()>() as usize)
+        }
+        match value {
+            Value::Undefined => EntryKey::Undefined,
+            Value::Null => EntryKey::Null,
+            Value::Bool(value) => EntryKey::Bool(*value),
+            Value::Number(number) if number.is_nan() => EntryKey::Number(f64::NAN.to_bits()),
+            // `+ 0.0` folds -0 into 0.
+            Value::Number(number) => EntryKey::Number((number + 0.0).to_bits()),
+            Value::BigInt(value) => EntryKey::BigInt(**value),
+            Value::String(text) => EntryKey::String(text.clone()),
+            Value::Array(rc) => address(rc),
+            Value::Object(rc) => address(rc),
+            Value::Function(rc) => address(rc),
+            Value::Builtin(builtin) => EntryKey::Reference(std::ptr::from_ref(*builtin) as usize),
+            Value::RegExp(rc) => address(rc),
+            Value::Date(rc) => address(rc),
+            Value::Map(rc) => address(rc),
+            Value::Set(rc) => address(rc),
+            Value::Lazy(rc) => address(rc),
+        }
+    }
+}
+
+impl Frame {
+    /// The frame of a template: its variables and the state its free names are read from.
+    pub fn root(state: Rc<RefCell<Object>>, slots: usize) -> Rc<Frame> {
+        Rc::new(Frame { slots: RefCell::new(vec![Value::Undefined; slots]), parent: None, state })
+    }
+
+    /// A frame inside another: a partial, an iteration, a function call.
+    pub fn child(parent: &Rc<Frame>, slots: usize) -> Rc<Frame> {
+        Rc::new(Frame {
+            slots: RefCell::new(vec![Value::Undefined; slots]),
+            parent: Some(parent.clone()),
+            state: parent.state.clone(),
+        })
+    }
+
+    pub fn state(&self) -> &Rc<RefCell<Object>> {
+        &self.state
+    }
+
+    pub fn set(&self, slot: usize, value: Value) {
+        let mut slots = self.slots.borrow_mut();
+        if slots.len() <= slot {
+            slots.resize(slot + 1, Value::Undefined);
+        }
+        slots[slot] = value;
+    }
+
+    pub fn get(&self, slot: usize) -> Value {
+        self.slots.borrow().get(slot).cloned().unwrap_or_default()
+    }
+
+    pub(crate) fn with<R>(&self, slot: usize, read: impl FnOnce(&Value) -> R) -> R {
+        match self.slots.borrow().get(slot) {
+            Some(value) => read(value),
+            None => read(&Value::Undefined),
+        }
+    }
+
+    /// The frame `hops` levels up.
+    pub(crate) fn up(self: &Rc<Self>, hops: u16) -> &Rc<Frame> {
+        let mut frame = self;
+        for _ in 0..hops {
+            match &frame.parent {
+                Some(parent) => frame = parent,
+                None => break,
+            }
+        }
+        frame
+    }
+}
