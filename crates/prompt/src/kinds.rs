@@ -1,0 +1,266 @@
+//! The rule of each kind of answer: which values fit, and which typed value they mean.
+
+use crate::problem::Rule;
+use crate::questionnaire::{AnswerKind, Question};
+use crate::{fence, schema, strict, text};
+use serde_json::{Number, Value};
+
+/// How many allowed values a message lists.
+const LISTED_MAX: usize = 20;
+
+/// The rule a value broke, worded to follow "Answer `key`".
+pub(crate) struct Broken {
+    pub rule: Rule,
+    pub message: String,
+}
+
+impl Broken {
+    pub(crate) fn new(rule: Rule, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Broken { rule, message }
+    }
+}
+
+/// The typed value that an answer other than `null` means, by the question's kind and schema.
+pub(crate) fn typed(question: &Question, value: &Value) -> Result<Value, Broken> {
+    let typed = match &question.kind {
+        AnswerKind::Any => value.clone(),
+        AnswerKind::Text => check_text(value)?,
+        AnswerKind::Code { .. } => check_code(value)?,
+        AnswerKind::Json => return check_json(question, value),
+        AnswerKind::Boolean => check_boolean(value)?,
+        AnswerKind::Select { from } => check_select(from, value)?,
+        AnswerKind::Pick { from } => check_pick(from, value)?,
+        AnswerKind::Order { from } => check_order(from, value)?,
+        AnswerKind::Number => check_number(value)?,
+        AnswerKind::List => check_list(value)?,
+    };
+    check_schema(question, &typed)?;
+    Ok(typed)
+}
+
+/// `must be X, but is Y.`
+fn must_be<T>(rule: Rule, what: &str, found: &Value) -> Result<T, Broken> {
+    let message = format!("must be {what}, but is {}.", text::shown(found));
+    Err(Broken::new(rule, message))
+}
+
+fn check_text(value: &Value) -> Result<Value, Broken> {
+    match value {
+        Value::String(_) => Ok(value.clone()),
+        Value::Array(_) | Value::Object(_) => {
+            let message = format!(
+                "must be text, but is {}. If the template wants a list or an object, declare \
+                 `type: 'json'` in its `@output`.",
+                text::shown(value)
+            );
+            Err(Broken::new(Rule::Text, message))
+        }
+        _ => must_be(Rule::Text, "text in double quotes", value),
+    }
+}
+
+fn check_code(value: &Value) -> Result<Value, Broken> {
+    match value {
+        Value::String(code) => Ok(match fence::strip_surrounding(code) {
+            Some(inside) => Value::from(inside),
+            None => value.clone(),
+        }),
+        _ => must_be(Rule::Code, "code as one JSON string", value),
+    }
+}
+
+/// A string may be the answer itself or JSON written into a string. The JSON in it is meant,
+/// unless only the string fits the schema.
+fn check_json(question: &Question, value: &Value) -> Result<Value, Broken> {
+    let Value::String(written) = value else {
+        check_schema(question, value)?;
+        return Ok(value.clone());
+    };
+    let inside = fence::strip_surrounding(written).unwrap_or(written).trim();
+    let parsed = match strict::parse(inside) {
+        Ok(parsed) if !parsed.is_null() => parsed,
+        Err(fault) if inside.starts_with(['{', '[']) => {
+            let message = format!(
+                "is text that looks like JSON but is wrong at {}:{}: {}. {}",
+                fault.line, fault.column, fault.detail, fault.hint
+            );
+            return Err(Broken::new(Rule::Json, message));
+        }
+        _ => value.clone(),
+    };
+    match check_schema(question, &parsed) {
+        Ok(()) => Ok(parsed),
+        Err(broken) => match check_schema(question, value) {
+            Ok(()) => Ok(value.clone()),
+            Err(_) => Err(broken),
+        },
+    }
+}
+
+fn check_boolean(value: &Value) -> Result<Value, Broken> {
+    let word = value.as_str().map(|word| word.trim().to_lowercase());
+    match (value, word.as_deref()) {
+        (Value::Bool(_), _) => Ok(value.clone()),
+        (_, Some("true" | "yes")) => Ok(Value::Bool(true)),
+        (_, Some("false" | "no")) => Ok(Value::Bool(false)),
+        _ => must_be(Rule::Boolean, "true or false", value),
+    }
+}
+
+fn check_number(value: &Value) -> Result<Value, Broken> {
+    let number = match value {
+        Value::Number(number) => Some(number.clone()),
+        Value::String(written) => written.trim().parse::<Number>().ok(),
+        _ => None,
+    };
+    match number {
+        Some(number) => Ok(Value::Number(number)),
+        None => must_be(Rule::Number, "a number", value),
+    }
+}
+
+fn check_list(value: &Value) -> Result<Value, Broken> {
+    match as_list(value) {
+        Some(items) => Ok(Value::Array(items)),
+        None => must_be(Rule::List, "a JSON array", value),
+    }
+}
+
+fn check_select(from: &[Value], value: &Value) -> Result<Value, Broken> {
+    if let Some(chosen) = member(from, value) {
+        return Ok(chosen.clone());
+    }
+    let offered = text::listed(from.iter(), LISTED_MAX);
+    let message = format!(
+        "must be one of {offered}, but is {}.{}",
+        text::shown(value),
+        nearest_choice(from, value)
+    );
+    Err(Broken::new(Rule::Select, message))
+}
+
+fn check_pick(from: &[Value], value: &Value) -> Result<Value, Broken> {
+    let offered = text::listed(from.iter(), LISTED_MAX);
+    let Some(items) = as_list(value) else {
+        let what = format!("a JSON array of some of {offered}");
+        return must_be(Rule::Pick, &what, value);
+    };
+    let mut picked: Vec<Value> = Vec::new();
+    let (mut foreign, mut repeated) = (Vec::new(), Vec::new());
+    for item in &items {
+        match member(from, item) {
+            None => foreign.push(item),
+            Some(chosen) if picked.contains(chosen) => repeated.push(item),
+            Some(chosen) => picked.push(chosen.clone()),
+        }
+    }
+    let faults = faults(&[("not offered", &foreign), ("picked twice", &repeated)]);
+    if faults.is_empty() {
+        return Ok(Value::Array(picked));
+    }
+    let hint = foreign
+        .first()
+        .map_or(String::new(), |item| nearest_choice(from, item));
+    let message = format!("must pick from {offered}, each at most once: {faults}.{hint}");
+    Err(Broken::new(Rule::Pick, message))
+}
+
+fn check_order(from: &[Value], value: &Value) -> Result<Value, Broken> {
+    let offered = text::listed(from.iter(), LISTED_MAX);
+    let Some(items) = as_list(value) else {
+        let what = format!("a JSON array of all of {offered}, in order");
+        return must_be(Rule::Order, &what, value);
+    };
+    let mut left: Vec<&Value> = from.iter().collect();
+    let mut ordered = Vec::with_capacity(from.len());
+    let (mut foreign, mut repeated) = (Vec::new(), Vec::new());
+    for item in &items {
+        match left.iter().position(|choice| same(choice, item)) {
+            Some(at) => ordered.push(left.remove(at).clone()),
+            None if member(from, item).is_some() => repeated.push(item),
+            None => foreign.push(item),
+        }
+    }
+    let faults = faults(&[
+        ("missing", &left),
+        ("not offered", &foreign),
+        ("repeated", &repeated),
+    ]);
+    if faults.is_empty() {
+        return Ok(Value::Array(ordered));
+    }
+    let message = format!("must order all of {offered}: {faults}.");
+    Err(Broken::new(Rule::Order, message))
+}
+
+/// `missing: "a"; repeated: "b"`, leaving out what did not happen.
+fn faults(named: &[(&str, &Vec<&Value>)]) -> String {
+    named
+        .iter()
+        .filter(|(_, values)| !values.is_empty())
+        .map(|(name, values)| {
+            format!(
+                "{name}: {}",
+                text::listed(values.iter().copied(), LISTED_MAX)
+            )
+        })
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+fn check_schema(question: &Question, value: &Value) -> Result<(), Broken> {
+    let Some(own) = &question.schema else {
+        return Ok(());
+    };
+    let validator = schema::compile(own).map_err(|detail| {
+        let message = format!(
+            "cannot be checked: its schema is not a usable JSON Schema: {detail}. Mend the schema \
+             where the question is asked."
+        );
+        Broken::new(Rule::BrokenSchema, message)
+    })?;
+    let violations = schema::violations(&validator, value);
+    if violations.is_empty() {
+        return Ok(());
+    }
+    let message = format!("does not match its schema: {}.", violations.join("; "));
+    Err(Broken::new(Rule::Schema, message))
+}
+
+/// A list as such, or one written as JSON into a string.
+fn as_list(value: &Value) -> Option<Vec<Value>> {
+    match value {
+        Value::Array(items) => Some(items.clone()),
+        Value::String(written) => {
+            let inside = fence::strip_surrounding(written).unwrap_or(written);
+            match strict::parse(inside.trim()) {
+                Ok(Value::Array(items)) => Some(items),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn member<'a>(from: &'a [Value], value: &Value) -> Option<&'a Value> {
+    from.iter().find(|choice| same(choice, value))
+}
+
+/// Equal as JSON, where `1` and `1.0` are one number.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        _ => a == b,
+    }
+}
+
+fn nearest_choice(from: &[Value], value: &Value) -> String {
+    let Value::String(word) = value else {
+        return String::new();
+    };
+    let near = text::nearest(word, from.iter().filter_map(Value::as_str));
+    near.map_or(String::new(), |near| {
+        format!(" Did you mean {}?", Value::from(near))
+    })
+}

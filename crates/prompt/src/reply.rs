@@ -1,0 +1,296 @@
+//! A model's raw reply, read into answers: the one place that knows how models misformat JSON.
+//!
+//! Forgiven, because nothing is lost by it: a byte order mark, prose and fences around the object,
+//! commas before a closing bracket, and raw line breaks inside strings. Everything else is an
+//! [`Error`] that [`correction`] turns into one more turn.
+
+use crate::answers::{Answers, REQUEST_KEY};
+use crate::check::{check, check_all, unknown_keys};
+use crate::error::Error;
+use crate::limits::{ANSWERS_MAX, REPLY_BYTES_MAX, REPLY_STARTS_MAX};
+use crate::questionnaire::{AnswerKind, Question, Questionnaire};
+use crate::strict::{self, Fault};
+use crate::{fence, text};
+use serde_json::{Map, Value};
+
+/// Reads a reply that answers a whole questionnaire.
+///
+/// The answers have exactly the keys that were asked for and have passed their checks; they are
+/// returned as given, because [`check_all`] makes typed values of them once and not twice. They
+/// carry this questionnaire's request id, whatever the model made of it.
+pub fn read(reply: &str, questionnaire: &Questionnaire) -> Result<Answers, Error> {
+    let mut object = find_object(bounded(reply)?, questionnaire)?;
+    object.shift_remove(REQUEST_KEY);
+    let mut answers = Answers::empty();
+    for (key, value) in object {
+        answers.insert(key, value);
+    }
+    answers.set_request_id(questionnaire.request_id());
+    let mut problems = unknown_keys(questionnaire.keys(), &answers);
+    if let Err(wrong) = check_all(questionnaire, &answers) {
+        problems.extend(wrong);
+    }
+    if problems.is_empty() {
+        Ok(answers)
+    } else {
+        Err(Error::ReplyWrong { problems })
+    }
+}
+
+/// Reads a reply that is the answer to one question and nothing else: text as it stands, JSON for
+/// the kinds that want it. The value has passed its check and is returned as given.
+pub fn read_one(reply: &str, question: &Question) -> Result<Value, Error> {
+    let reply = bounded(reply)?;
+    let value = match &question.kind {
+        AnswerKind::Text => Value::from(reply),
+        AnswerKind::Code { .. } => Value::from(code_in(reply)),
+        AnswerKind::Any if question.schema.is_none() => match json_in(reply) {
+            Some(value @ (Value::Array(_) | Value::Object(_))) => value,
+            _ => Value::from(reply),
+        },
+        AnswerKind::Boolean | AnswerKind::Number | AnswerKind::Select { .. } => {
+            json_in(reply).unwrap_or_else(|| Value::from(reply))
+        }
+        // A string is left as it was written: the check looks for JSON inside it.
+        _ => match json_in(reply).or_else(|| structure_in(reply)) {
+            Some(value) if !value.is_string() => value,
+            _ => Value::from(reply),
+        },
+    };
+    match check(question, &value) {
+        Ok(_) => Ok(value),
+        Err(problem) => Err(Error::ReplyWrong {
+            problems: vec![problem],
+        }),
+    }
+}
+
+/// The one corrective turn: what was wrong, and what to send instead.
+pub fn correction(error: &Error, questionnaire: &Questionnaire) -> String {
+    let keys: Vec<String> = questionnaire.keys().map(|key| format!("`{key}`")).collect();
+    format!(
+        "Your reply could not be used.\n\n{error}\n\nReply again with one JSON object with the \
+         keys {}, and with nothing before or after it.",
+        keys.join(", ")
+    )
+}
+
+fn bounded(reply: &str) -> Result<&str, Error> {
+    if reply.len() > REPLY_BYTES_MAX {
+        return Err(Error::TooLarge {
+            what: "The reply".to_owned(),
+            size: reply.len(),
+            limit: "REPLY_BYTES_MAX",
+            max: REPLY_BYTES_MAX,
+        });
+    }
+    let reply = strict::without_bom(reply.trim_start()).trim();
+    if reply.is_empty() {
+        return Err(Error::ReplyEmpty);
+    }
+    Ok(reply)
+}
+
+/// The object that answers the most questions; of equals the last, since models restate the
+/// skeleton before they fill it in.
+fn find_object(reply: &str, asked: &Questionnaire) -> Result<Map<String, Value>, Error> {
+    let found = scan(reply, '{');
+    let known =
+        |object: &Map<String, Value>| object.keys().filter(|key| asked.get(key).is_some()).count();
+    let objects = found.values.into_iter().filter_map(|value| match value {
+        Value::Object(object) => Some((known(&object), object)),
+        _ => None,
+    });
+    let best = objects.max_by_key(|(known, _)| *known);
+    match (best, found.fault) {
+        (Some((known, object)), _) if known > 0 => within_bounds(object),
+        (_, Some((at, fault))) => Err(located(reply, at, fault)),
+        (Some((_, object)), None) => within_bounds(object),
+        (None, None) => Err(Error::ReplyWithoutObject {
+            begins: text::shorten(reply),
+        }),
+    }
+}
+
+fn within_bounds(object: Map<String, Value>) -> Result<Map<String, Value>, Error> {
+    if object.len() <= ANSWERS_MAX {
+        return Ok(object);
+    }
+    Err(Error::TooLarge {
+        what: "The number of answers in the reply".to_owned(),
+        size: object.len(),
+        limit: "ANSWERS_MAX",
+        max: ANSWERS_MAX,
+    })
+}
+
+/// What lies between matching brackets of a text: the values that could be read, and the first
+/// fault met, with the byte at which its value starts.
+#[derive(Default)]
+struct Scan {
+    values: Vec<Value>,
+    fault: Option<(usize, Fault)>,
+}
+
+fn scan(reply: &str, open: char) -> Scan {
+    let mut found = Scan::default();
+    let mut from = 0;
+    for _ in 0..REPLY_STARTS_MAX {
+        let Some(start) = next_start(reply, from, open) else {
+            break;
+        };
+        let end = closing(&reply[start..]).map(|length| start + length);
+        match tolerant(&reply[start..end.unwrap_or(reply.len())]) {
+            Ok(value) => found.values.push(value),
+            Err(fault) => {
+                found.fault.get_or_insert((start, fault));
+            }
+        }
+        // What a value that never closes holds may still be the answers: prose has brackets too.
+        from = end.unwrap_or(start + open.len_utf8());
+    }
+    found
+}
+
+/// The next bracket that can start a JSON value. `{` in prose or code is rarely followed by a
+/// double quote; in JSON it always is, unless the object is empty.
+fn next_start(reply: &str, from: usize, open: char) -> Option<usize> {
+    reply[from..]
+        .match_indices(open)
+        .map(|(at, _)| from + at)
+        .find(|at| {
+            let inside = reply[at + open.len_utf8()..].trim_start();
+            open != '{' || inside.starts_with(['"', '}'])
+        })
+}
+
+/// The length of the text up to and including the bracket that closes its first one.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    let (mut in_string, mut escaped) = (false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Strict first; then without commas before closing brackets, which keeps every position; then
+/// with raw control characters in strings escaped.
+fn tolerant(json: &str) -> Result<Value, Fault> {
+    strict::parse(json).or_else(|_| {
+        let json = without_trailing_commas(json);
+        strict::parse(&json)
+            .or_else(|fault| strict::parse(&with_controls_escaped(&json)).map_err(|_| fault))
+    })
+}
+
+fn without_trailing_commas(json: &str) -> String {
+    let mut clean = String::with_capacity(json.len());
+    let mut comma: Option<usize> = None;
+    for (c, in_string) in marked(json) {
+        match c {
+            ',' if !in_string => comma = Some(clean.len()),
+            '}' | ']' if !in_string => {
+                if let Some(at) = comma.take() {
+                    clean.replace_range(at..=at, " ");
+                }
+            }
+            c if c.is_whitespace() => {}
+            _ => comma = None,
+        }
+        clean.push(c);
+    }
+    clean
+}
+
+fn with_controls_escaped(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for (c, in_string) in marked(json) {
+        match c {
+            '\n' if in_string => escaped.push_str("\\n"),
+            '\r' if in_string => escaped.push_str("\\r"),
+            '\t' if in_string => escaped.push_str("\\t"),
+            c if in_string && c < ' ' => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// Each character with whether it stands inside a string; the quotes count as inside.
+fn marked(json: &str) -> impl Iterator<Item = (char, bool)> {
+    let (mut in_string, mut escaped) = (false, false);
+    json.chars().map(move |c| {
+        let was_in_string = in_string;
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if in_string => escaped = true,
+            '"' => in_string = !in_string,
+            _ => {}
+        }
+        (c, was_in_string || in_string)
+    })
+}
+
+/// A fault of a part as an error of the whole reply.
+fn located(reply: &str, start: usize, fault: Fault) -> Error {
+    let before = &reply[..start];
+    let lines_before = before.matches('\n').count();
+    if fault.cut_off {
+        return Error::ReplyCutOff {
+            line: lines_before + 1,
+        };
+    }
+    let line = lines_before + fault.line;
+    let column = match fault.line {
+        1 => before.len() - before.rfind('\n').map_or(0, |at| at + 1) + fault.column,
+        _ => fault.column,
+    };
+    let near = reply.lines().nth(line - 1).unwrap_or_default().trim();
+    Error::ReplyMalformed {
+        line,
+        column,
+        detail: fault.detail,
+        near: text::shorten(near),
+        hint: fault.hint,
+    }
+}
+
+/// Code stands in the only fenced block, if there is prose around one; the check strips a fence
+/// that is all there is.
+fn code_in(reply: &str) -> &str {
+    match fence::strip_surrounding(reply) {
+        Some(_) => reply,
+        None => fence::only_block(reply).unwrap_or(reply),
+    }
+}
+
+/// The reply as JSON, if all of it is.
+fn json_in(reply: &str) -> Option<Value> {
+    let inside = fence::strip_surrounding(reply).unwrap_or(reply);
+    tolerant(inside.trim()).ok()
+}
+
+/// The last list or object in a reply with prose around it.
+fn structure_in(reply: &str) -> Option<Value> {
+    let first = reply.find(['[', '{'])?;
+    let open = if reply[first..].starts_with('[') {
+        '['
+    } else {
+        '{'
+    };
+    scan(reply, open).values.pop()
+}

@@ -1,0 +1,151 @@
+//! JSON Schemas: the author's, made usable, and the one every kind of answer implies.
+
+use crate::answers::REQUEST_KEY;
+use crate::limits::VIOLATIONS_MAX;
+use crate::questionnaire::{AnswerKind, Question, Questionnaire};
+use crate::text;
+use jsonschema::Validator;
+use serde_json::{Map, Value, json};
+
+/// The author's schema, ready to validate; the error says what is wrong with it.
+/// References to other documents are never fetched: such a schema is broken.
+pub(crate) fn compile(schema: &Value) -> Result<Validator, String> {
+    if !matches!(schema, Value::Object(_) | Value::Bool(_)) {
+        return Err(format!(
+            "it is {}, but a schema is an object",
+            text::shown(schema)
+        ));
+    }
+    jsonschema::options()
+        .offline()
+        .build(schema)
+        .map_err(|error| text::shorten(&error.to_string()))
+}
+
+/// Every way in which a value violates the schema, each with its JSON pointer.
+pub(crate) fn violations(validator: &Validator, value: &Value) -> Vec<String> {
+    let mut errors = validator.iter_errors(value);
+    let mut listed: Vec<String> = errors
+        .by_ref()
+        .take(VIOLATIONS_MAX)
+        .map(|error| {
+            let pointer = error.instance_path().as_str();
+            let at = if pointer.is_empty() { "/" } else { pointer };
+            format!(
+                "{}: {}",
+                text::shorten(at),
+                text::shorten(&error.to_string())
+            )
+        })
+        .collect();
+    let more = errors.count();
+    if more > 0 {
+        listed.push(format!("and {more} more"));
+    }
+    listed
+}
+
+/// The schema an answer to this question must match, with the prompt as its description.
+pub(crate) fn of_question(question: &Question) -> Value {
+    let implied = of_kind(&question.kind);
+    let mut schema = match (&question.schema, implied.is_empty()) {
+        (None, _) => implied,
+        (Some(Value::Object(own)), true) => own.clone(),
+        (Some(own), true) => object(json!({ "allOf": [own] })),
+        (Some(own), false) => object(json!({ "allOf": [implied, own] })),
+    };
+    if !schema.contains_key("description") && !question.prompt.is_empty() {
+        schema.insert("description".to_owned(), json!(question.prompt));
+    }
+    Value::Object(schema)
+}
+
+/// The schema of the whole answers object.
+pub(crate) fn of_answers(questionnaire: &Questionnaire) -> Value {
+    let mut properties = Map::new();
+    properties.insert(
+        REQUEST_KEY.to_owned(),
+        json!({ "const": questionnaire.request_id() }),
+    );
+    for (at, question) in questionnaire.questions().enumerate() {
+        let mut schema = of_question(question);
+        if !question.required {
+            schema = json!({ "anyOf": [schema, { "type": "null" }] });
+        }
+        properties.insert(question.key.clone(), standalone(schema, at));
+    }
+    let required: Vec<&str> = questionnaire
+        .questions()
+        .filter(|question| question.required)
+        .map(|question| question.key.as_str())
+        .collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+fn of_kind(kind: &AnswerKind) -> Map<String, Value> {
+    object(match kind {
+        AnswerKind::Any | AnswerKind::Json => json!({}),
+        AnswerKind::Text | AnswerKind::Code { .. } => json!({ "type": "string" }),
+        AnswerKind::Boolean => json!({ "type": "boolean" }),
+        AnswerKind::Number => json!({ "type": "number" }),
+        AnswerKind::List => json!({ "type": "array" }),
+        AnswerKind::Select { from } => json!({ "enum": distinct(from) }),
+        AnswerKind::Pick { from } => json!({
+            "type": "array",
+            "items": { "enum": distinct(from) },
+            "uniqueItems": true,
+        }),
+        AnswerKind::Order { from } => json!({
+            "type": "array",
+            "items": { "enum": distinct(from) },
+            "minItems": from.len(),
+            "maxItems": from.len(),
+            "uniqueItems": distinct(from).len() == from.len(),
+        }),
+    })
+}
+
+/// `enum` forbids repeated members, a computed list of choices may have them.
+fn distinct(from: &[Value]) -> Vec<&Value> {
+    let mut seen: Vec<&Value> = Vec::with_capacity(from.len());
+    for value in from {
+        if !seen.contains(&value) {
+            seen.push(value);
+        }
+    }
+    seen
+}
+
+/// An author's `#/$defs/…` means the author's own schema; an `$id` keeps it so when the schema
+/// becomes a part of a larger one.
+fn standalone(schema: Value, at: usize) -> Value {
+    match &schema {
+        Value::Object(own) if !own.contains_key("$id") && refers(&schema) => {
+            let mut own = own.clone();
+            own.insert("$id".to_owned(), json!(format!("urn:drawloom:answer:{at}")));
+            Value::Object(own)
+        }
+        _ => schema,
+    }
+}
+
+fn refers(schema: &Value) -> bool {
+    match schema {
+        Value::Object(object) => object.contains_key("$ref") || object.values().any(refers),
+        Value::Array(items) => items.iter().any(refers),
+        _ => false,
+    }
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(object) => object,
+        _ => Map::new(),
+    }
+}

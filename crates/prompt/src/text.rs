@@ -1,0 +1,139 @@
+//! Small text rules shared by questions, messages and documents: tidying, shortening, nearest word.
+
+use crate::limits::SHOWN_CHARS_MAX;
+use serde_json::Value;
+
+/// Removes what only the template's layout put there: surrounding blank lines, common indentation
+/// and CRLF line ends. Two templates that differ in layout alone thus ask the same question.
+pub(crate) fn tidy(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    let lines: Vec<&str> = text
+        .lines()
+        .skip_while(|line| line.trim().is_empty())
+        .collect();
+    let indent = common_indent(&lines);
+    let mut tidied = String::with_capacity(text.len());
+    for line in lines {
+        tidied.push_str(line.get(indent..).unwrap_or_default());
+        tidied.push('\n');
+    }
+    tidied.truncate(tidied.trim_end().len());
+    tidied
+}
+
+/// A value as a message shows it: compact JSON, shortened.
+pub(crate) fn shown(value: &Value) -> String {
+    shorten(&value.to_string())
+}
+
+/// At most `SHOWN_CHARS_MAX` characters, on one line.
+pub(crate) fn shorten(text: &str) -> String {
+    let mut short: String = text
+        .chars()
+        .take(SHOWN_CHARS_MAX)
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    if text.chars().nth(SHOWN_CHARS_MAX).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+/// `"a", "b" and 3 more`: at most `limit` values.
+pub(crate) fn listed<'a>(values: impl ExactSizeIterator<Item = &'a Value>, limit: usize) -> String {
+    let more = values.len().saturating_sub(limit);
+    let mut list = values.take(limit).map(shown).collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        list.push_str(&format!(" and {more} more"));
+    }
+    list
+}
+
+/// The known word that was most likely meant, if one is close enough to be worth naming.
+pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let folded = fold(word);
+    known
+        .map(|candidate| {
+            let distance = strsim::damerau_levenshtein(&folded, &fold(candidate));
+            (distance, candidate)
+        })
+        .filter(|(distance, candidate)| {
+            let length = candidate.chars().count().max(folded.chars().count());
+            *distance <= (length / 3).max(1) && *distance < length
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Keys are mostly confused in case and separators: `main_fields` for `mainFields`. The length is
+/// bounded because the distance costs the product of both lengths.
+fn fold(word: &str) -> String {
+    word.chars()
+        .filter(|c| !matches!(c, '_' | '-' | ' '))
+        .flat_map(char::to_lowercase)
+        .take(SHOWN_CHARS_MAX)
+        .collect()
+}
+
+/// The number of leading bytes that every line with content shares as white space.
+fn common_indent(lines: &[&str]) -> usize {
+    let mut filled = lines.iter().filter(|line| !line.trim().is_empty());
+    let Some(first) = filled.next() else {
+        return 0;
+    };
+    let mut shared = &first[..first.len() - first.trim_start().len()];
+    for line in filled {
+        let same = shared
+            .char_indices()
+            .zip(line.chars())
+            .find(|((_, a), b)| a != b)
+            .map_or_else(|| shared.len().min(line.len()), |((at, _), _)| at);
+        shared = &shared[..same];
+    }
+    shared.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{nearest, shorten, tidy};
+
+    #[test]
+    fn tidying_removes_layout_and_keeps_shape() {
+        for (given, expected) in [
+            ("", ""),
+            (" \n\t\n", ""),
+            ("  one  ", "one"),
+            ("\n    a\n      b\n\n    c\n  ", "a\n  b\n\nc"),
+            ("a\n  b", "a\n  b"),
+            ("\ta\r\n\tb\r\n", "a\nb"),
+            ("  a\n\tb", "  a\n\tb"),
+            ("\u{a0}é\n\u{a0}b", "é\nb"),
+            ("    a\n \n    b", "a\n\nb"),
+        ] {
+            assert_eq!(tidy(given), expected, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_word_is_named_only_when_it_is_near() {
+        let known = ["mainFields", "relationships", "a", "b"];
+        for (word, expected) in [
+            ("mainfields", Some("mainFields")),
+            ("main_fields", Some("mainFields")),
+            ("mianFields", Some("mainFields")),
+            ("relationship", Some("relationships")),
+            ("colour", None),
+            ("c", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(word, known.into_iter()), expected, "{word:?}");
+        }
+    }
+
+    #[test]
+    fn shortening_counts_characters_and_keeps_one_line() {
+        assert_eq!(shorten("a\nb"), "a b");
+        assert_eq!(shorten(&"é".repeat(161)).chars().count(), 161);
+        assert_eq!(shorten(&"é".repeat(160)), "é".repeat(160));
+    }
+}
