@@ -1,2 +1,49 @@
-//! xtask.
-fn main() {}
+//! The developers' own commands: `cargo xtask tidy` and `cargo xtask bench`.
+//!
+//! Nothing here ships. Each command is one module; this file only reads the command line.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::print_stdout,
+    reason = "a developers' tool is its own door to files, processes and the terminal"
+)]
+
+mod bench;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+
+const USAGE: &str = "\
+Usage: cargo xtask COMMAND
+
+  tidy              check the arrow table, opening sentences, sizes, names and text files
+  bench generators  drawloom beside hygen, plop, copier and cookiecutter: CPU and memory
+  bench templates   drawloom's template engine beside edge.js and minijinja, in process
+";
+
+fn main() -> Result<ExitCode> {
+    let root = workspace_root()?;
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["tidy"] => tidy::run(&root),
+        ["bench", "generators"] => bench::generators::run(&root),
+        ["bench", "templates"] => bench::templates::run(&root),
+        _ => {
+            print!("{USAGE}");
+            Ok(ExitCode::from(64))
+        }
+    }
+}
+
+/// xtask lives one level below the root, wherever the checkout is.
+fn workspace_root() -> Result<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    Ok(root
+        .context("xtask must stand in a folder of the workspace")?
+        .to_owned())
+}

@@ -1,0 +1,137 @@
+//! A Rust file read three ways: as syntax, as the lines that hold code, and as its comments.
+
+use std::collections::BTreeSet;
+use std::str::FromStr;
+
+use proc_macro2::{LineColumn, TokenStream, TokenTree};
+
+use super::finding::{Finding, Rule};
+use super::tree::TextFile;
+
+pub(crate) struct Source<'a> {
+    pub(crate) file: &'a TextFile,
+    pub(crate) syntax: syn::File,
+    /// Lines (from 1) on which a token that is not a doc comment stands.
+    code_lines: BTreeSet<usize>,
+    /// What stands between the tokens, doc comments included, with the line it starts on.
+    pub(crate) comments: Vec<(usize, String)>,
+}
+
+impl<'a> Source<'a> {
+    pub(crate) fn parse(file: &'a TextFile) -> Result<Self, Finding> {
+        let tokens = TokenStream::from_str(&file.text)
+            .map_err(|error| broken(file, error.span().start().line, &error.to_string()))?;
+        let syntax = syn::parse_file(&file.text)
+            .map_err(|error| broken(file, error.span().start().line, &error.to_string()))?;
+        let mut lines = Lines::new(&file.text);
+        lines.read(tokens);
+        let (code_lines, comments) = lines.finish();
+        Ok(Self {
+            file,
+            syntax,
+            code_lines,
+            comments,
+        })
+    }
+
+    /// How many lines of code stand between the lines of an opening and a closing brace.
+    pub(crate) fn code_lines_between(&self, open: usize, close: usize) -> usize {
+        let lines = self.code_lines.range(open..=close);
+        lines
+            .filter(|line| **line != open && **line != close)
+            .count()
+    }
+}
+
+fn broken(file: &TextFile, line: usize, error: &str) -> Finding {
+    Finding::new(
+        &file.path,
+        line,
+        Rule::BrokenRust,
+        format!("mend the syntax: {error}"),
+    )
+}
+
+/// Walks the tokens in order; the text they leave out is white space and comments.
+struct Lines<'a> {
+    text: Vec<&'a str>,
+    code: BTreeSet<usize>,
+    comments: Vec<(usize, String)>,
+    end: LineColumn,
+}
+
+impl<'a> Lines<'a> {
+    fn new(text: &'a str) -> Self {
+        let end = LineColumn { line: 1, column: 0 };
+        Self {
+            text: text.lines().collect(),
+            code: BTreeSet::new(),
+            comments: Vec::new(),
+            end,
+        }
+    }
+
+    fn read(&mut self, tokens: TokenStream) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => {
+                    self.token(group.span_open().start(), group.span_open().end());
+                    self.read(group.stream());
+                    self.token(group.span_close().start(), group.span_close().end());
+                }
+                other => self.token(other.span().start(), other.span().end()),
+            }
+        }
+    }
+
+    /// A doc comment arrives as several tokens that all claim the comment's own place.
+    fn token(&mut self, start: LineColumn, end: LineColumn) {
+        if end <= self.end {
+            return;
+        }
+        self.comment(self.end, start);
+        if self.starts_doc_comment(start) {
+            self.comment(start, end);
+        } else {
+            self.code.extend(start.line..=end.line);
+        }
+        self.end = end;
+    }
+
+    fn starts_doc_comment(&self, at: LineColumn) -> bool {
+        let line = self
+            .text
+            .get(at.line.saturating_sub(1))
+            .copied()
+            .unwrap_or_default();
+        let rest: String = line.chars().skip(at.column).take(3).collect();
+        ["///", "//!", "/**", "/*!"].contains(&rest.as_str())
+    }
+
+    fn comment(&mut self, from: LineColumn, to: LineColumn) {
+        for number in from.line..=to.line {
+            let Some(line) = self.text.get(number - 1) else {
+                break;
+            };
+            let first = if number == from.line { from.column } else { 0 };
+            let last = if number == to.line {
+                to.column
+            } else {
+                usize::MAX
+            };
+            let part: String = line.chars().take(last).skip(first).collect();
+            if !part.trim().is_empty() {
+                self.comments.push((number, part));
+            }
+        }
+    }
+
+    fn finish(mut self) -> (BTreeSet<usize>, Vec<(usize, String)>) {
+        let end = LineColumn {
+            line: self.text.len() + 1,
+            column: 0,
+        };
+        self.comment(self.end, end);
+        (self.code, self.comments)
+    }
+}
