@@ -1,1 +1,23 @@
-//! app.
+//! What a command needs from outside, resolved once: environment, clock, settings, project, kits.
+//!
+//! This crate is the door to the environment and the clock, and it wires the products together into
+//! use cases. It never prints: each use case returns what happened, and the caller says it.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "app is the door to the environment and the clock"
+)]
+
+mod error;
+mod nearest;
+mod surroundings;
+
+pub mod init;
+pub mod project;
+pub mod settings;
+
+pub use error::{Code, Error, Place};
+pub use nearest::nearest;
+pub use project::Project;
+pub use settings::Settings;
+pub use surroundings::Surroundings;

@@ -1,0 +1,132 @@
+//! The one error of this crate: a code to branch on, a sentence, the place, and what to do next.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// What kind of failure it is; the text form is stable and appears in `--json`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// `drawloom.toml` or a `DRAWLOOM_…` variable is wrong.
+    Settings,
+    /// A file named by the user cannot be read or written.
+    File,
+    /// The text given as data is not what it should be.
+    Data,
+    /// No recipe or kit has that name.
+    NotFound,
+    /// The kit cannot be added, removed or trusted as it is.
+    Kit,
+    /// git failed.
+    Git,
+}
+
+impl Code {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Settings => "E_SETTINGS",
+            Self::File => "E_FILE",
+            Self::Data => "E_DATA",
+            Self::NotFound => "E_NOT_FOUND",
+            Self::Kit => "E_KIT",
+            Self::Git => "E_GIT",
+        }
+    }
+}
+
+/// Where in a text file the trouble is; lines and columns count from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub file: PathBuf,
+    pub line: usize,
+    pub column: usize,
+    /// The text of that line.
+    pub excerpt: String,
+}
+
+impl Place {
+    /// The place of byte `offset` in `text`.
+    pub fn of(file: &Path, text: &str, offset: usize) -> Self {
+        let mut offset = offset.min(text.len());
+        while !text.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        let start = text[..offset].rfind('\n').map_or(0, |at| at + 1);
+        let end = text[offset..]
+            .find('\n')
+            .map_or(text.len(), |at| offset + at);
+        Self {
+            file: file.to_owned(),
+            line: text[..start].matches('\n').count() + 1,
+            column: text[start..offset].chars().count() + 1,
+            excerpt: text[start..end].trim_end_matches('\r').to_owned(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, thiserror::Error)]
+pub struct Error {
+    pub code: Code,
+    /// A whole sentence or several lines of them.
+    pub message: String,
+    pub place: Option<Place>,
+    pub hint: Option<String>,
+}
+
+impl Error {
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            place: None,
+            hint: None,
+        }
+    }
+
+    #[must_use]
+    pub fn at(mut self, place: Place) -> Self {
+        self.place = Some(place);
+        self
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl From<workspace::Error> for Error {
+    fn from(error: workspace::Error) -> Self {
+        Self::new(Code::File, error.to_string())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            write!(
+                f,
+                "{}:{}:{}: ",
+                place.file.display(),
+                place.line,
+                place.column
+            )?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_counts_lines_and_characters_from_one() {
+        let text = "a = 1\r\nb = \"ä\" x\n";
+        let place = Place::of(Path::new("f"), text, text.find('x').unwrap());
+        assert_eq!((place.line, place.column), (2, 9));
+        assert_eq!(place.excerpt, "b = \"ä\" x");
+        let past_end = Place::of(Path::new("f"), text, 999);
+        assert_eq!((past_end.line, past_end.column), (3, 1));
+    }
+}
