@@ -1,0 +1,154 @@
+//! Rules that say how a word's ending changes, and the matching they share.
+//!
+//! A rule names the stems that stay, the tails that go and what is put in the tail's place.
+//! Stems are written with a few signs: `[ab]` is one of these characters, `[^ab]` one other than
+//! these, a leading `^` the start of the word, a leading `<` a word boundary, `%` a character
+//! that belongs to no word. Letters match in either case.
+
+/// How one ending changes.
+pub(super) struct Rule {
+    stems: &'static [&'static str],
+    tails: &'static [&'static str],
+    place: Place,
+    /// Nothing: a word of this kind is already right.
+    pub(super) put: Option<&'static str>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    End,
+    Start,
+}
+
+/// Where a rule matched: `start..stem_end` is the stem, `stem_end..end` the tail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Hit {
+    pub(super) start: usize,
+    pub(super) stem_end: usize,
+    pub(super) end: usize,
+}
+
+/// Words with this ending stay as they are.
+pub(super) const fn keep(stems: &'static [&'static str], tails: &'static [&'static str]) -> Rule {
+    Rule {
+        stems,
+        tails,
+        place: Place::End,
+        put: None,
+    }
+}
+
+/// The tail gives way to `put`.
+pub(super) const fn swap(
+    stems: &'static [&'static str],
+    tails: &'static [&'static str],
+    put: &'static str,
+) -> Rule {
+    Rule {
+        stems,
+        tails,
+        place: Place::End,
+        put: Some(put),
+    }
+}
+
+impl Rule {
+    /// The same rule for words that merely start with stem and tail. Stems are then plain text.
+    pub(super) const fn at_start(self) -> Rule {
+        Rule {
+            place: Place::Start,
+            ..self
+        }
+    }
+
+    /// The match that starts leftmost.
+    pub(super) fn find(&self, word: &str) -> Option<Hit> {
+        let mut best: Option<Hit> = None;
+        for tail in self.tails {
+            let Some(stem_end) = self.tail_start(word, tail) else {
+                continue;
+            };
+            for stem in self.stems {
+                let Some(start) = stem_start(&word[..stem_end], stem) else {
+                    continue;
+                };
+                if best.is_none_or(|hit| start < hit.start) {
+                    best = Some(Hit {
+                        start,
+                        stem_end,
+                        end: stem_end + tail.len(),
+                    });
+                }
+            }
+        }
+        best
+    }
+
+    fn tail_start(&self, word: &str, tail: &str) -> Option<usize> {
+        let start = match self.place {
+            Place::End => word.len().checked_sub(tail.len())?,
+            Place::Start => self.stems.first()?.len(),
+        };
+        let found = word.get(start..start + tail.len())?;
+        found.eq_ignore_ascii_case(tail).then_some(start)
+    }
+}
+
+/// Where `stem` starts if `text` ends with it.
+fn stem_start(text: &str, stem: &str) -> Option<usize> {
+    let mut rest = text;
+    let mut signs = stem;
+    while let Some(sign) = signs.chars().next_back() {
+        if signs == "^" {
+            return rest.is_empty().then_some(0);
+        }
+        if signs == "<" {
+            return is_boundary(text, rest.len()).then_some(rest.len());
+        }
+        let (earlier, class) = match sign {
+            ']' => signs.rsplit_once('[')?,
+            _ => signs.split_at(signs.len() - sign.len_utf8()),
+        };
+        let c = rest.chars().next_back()?;
+        if !is_in(class, c) {
+            return None;
+        }
+        rest = &rest[..rest.len() - c.len_utf8()];
+        signs = earlier;
+    }
+    Some(rest.len())
+}
+
+/// `class` is a plain character, `%`, or the inside of brackets with its closing one.
+fn is_in(class: &str, c: char) -> bool {
+    let c = fold(c);
+    if class == "%" {
+        !is_word(c)
+    } else if let Some(others) = class.strip_prefix('^') {
+        !others.trim_end_matches(']').contains(c)
+    } else {
+        class.trim_end_matches(']').contains(c)
+    }
+}
+
+/// Small letters for comparison. ASCII and the rest never meet, as in a JavaScript `/…/i`.
+fn fold(c: char) -> char {
+    if c.is_ascii() {
+        return c.to_ascii_lowercase();
+    }
+    let mut lower = c.to_lowercase();
+    match (lower.next(), lower.next()) {
+        (Some(small), None) if !small.is_ascii() => small,
+        _ => c,
+    }
+}
+
+fn is_boundary(text: &str, place: usize) -> bool {
+    let before = text[..place].chars().next_back().is_some_and(is_word);
+    let after = text[place..].chars().next().is_some_and(is_word);
+    before != after
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
