@@ -73,6 +73,20 @@ impl Error {
         self
     }
 
+    /// Moves the offset into a surrounding text that starts `by` bytes earlier.
+    #[must_use]
+    pub fn shifted(mut self, by: u32) -> Self {
+        self.offset = Some(self.offset.unwrap_or(0).saturating_add(by));
+        self
+    }
+
+    /// Moves the offset out of a text that was wrapped with `by` bytes in front.
+    #[must_use]
+    pub(crate) fn unshifted(mut self, by: u32) -> Self {
+        self.offset = self.offset.map(|offset| offset.saturating_sub(by));
+        self
+    }
+
     pub fn code(&self) -> Code {
         self.code
     }

@@ -23,6 +23,8 @@ mod scope;
 mod ir;
 mod parse;
 mod nesting;
+mod lower;
+mod lower_target;
 mod regex;
 mod context;
 mod eval;
@@ -35,11 +37,16 @@ mod interpolate;
 pub mod names;
 
 pub use context::{Context, UndefinedName};
-pub use convert::{number_to_string, same_value_zero, strict_equals};
+pub use convert::{number_to_string, same_value_zero, strict_equals, to_number, to_text};
 pub use error::{Code, Error, Place};
-pub use interpolate::{Interpolation, evaluate, interpolate};
-pub use ir::{Expr, Pattern, Shape};
+pub use interpolate::{Interpolation, evaluate, interpolate, iterate};
+pub use ir::{Arrow, Expr, Pattern, Shape};
+pub use property::get as get_property;
+pub use regex::Regex;
 pub use limits::Limits;
-pub use parse::{compile, compile_each, compile_let};
+pub use parse::{
+    Argument, EachHead, LetHead, compile, compile_arguments, compile_each, compile_filtered,
+    compile_let,
+};
 pub use scope::{Scope, Slot};
 pub use value::{Builtin, Frame, Function, HostFn, Lazy, Member, NativeFn, Object, Value};

@@ -1,0 +1,582 @@
+//! Evaluates the tree.
+
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use crate::builtins;
+use crate::context::Context;
+use crate::convert::{to_number, to_text, write_text};
+use crate::error::Error;
+use crate::ir::{
+    Arrow, Body, Call, Index, Item, Member, MethodCall, MethodName, NativeCall, Node, Property,
+    Statement, TemplatePart,
+};
+use crate::operators;
+use crate::property;
+use crate::value::{Frame, Function, Object, Value};
+
+type Arguments = SmallVec<[Value; 4]>;
+
+impl Node {
+    pub(crate) fn eval(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<Value, Error> {
+        cx.charge(1)?;
+        match self {
+            Node::Constant(value) => Ok(value.clone()),
+            Node::Variable { hops, slot } => Ok(frame.up(*hops).get(slot.index())),
+            Node::State { name, at } => Ok(read_state(cx, frame, name, *at)),
+            Node::Member(member) => {
+                if let Some(value) = self.peek(frame, Value::clone) {
+                    return Ok(value.forced());
+                }
+                let object = member.object.eval(cx, frame)?;
+                member.read(&object)
+            }
+            Node::Index(index) => {
+                let object = index.object.eval(cx, frame)?;
+                index.read(cx, frame, &object)
+            }
+            Node::MethodCall(call) => {
+                let object = call.object.eval(cx, frame)?;
+                call.finish(cx, frame, &object).map(Option::unwrap_or_default)
+            }
+            Node::Call(call) => {
+                let callee = call.callee.eval(cx, frame)?;
+                call.finish(cx, frame, &callee)
+            }
+            Node::NativeCall(call) => call.eval(cx, frame),
+            Node::Binary(binary) => {
+                let left = binary.left.eval(cx, frame)?;
+                let right = binary.right.eval(cx, frame)?;
+                operators::binary(cx, binary.operator, &left, &right).map_err(|e| e.at(binary.at))
+            }
+            Node::And(pair) => {
+                let left = pair[0].eval(cx, frame)?;
+                if left.is_truthy() { pair[1].eval(cx, frame) } else { Ok(left) }
+            }
+            Node::Or(pair) => {
+                let left = pair[0].eval(cx, frame)?;
+                if left.is_truthy() { Ok(left) } else { pair[1].eval(cx, frame) }
+            }
+            Node::Conditional(three) => {
+                let branch = if three[0].test(cx, frame)? { &three[1] } else { &three[2] };
+                branch.eval(cx, frame)
+            }
+            Node::Template(parts) => eval_template(cx, frame, parts),
+            Node::Chain(inner) => inner.chain(cx, frame).map(Option::unwrap_or_default),
+            _ => self.eval_rare(cx, frame),
+        }
+    }
+
+    /// The kinds of node that are seldom on a hot path.
+    fn eval_rare(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<Value, Error> {
+        match self {
+            Node::RegExp(regex) => Ok(Value::RegExp(Rc::new(regex.fresh()))),
+            Node::Ended { name, at } => Err(not_defined(name, *at)),
+            Node::StateObject => Ok(Value::Object(frame.state().clone())),
+            Node::This => Ok(Value::object(Object::new())),
+            Node::Array(items) => {
+                let mut values = Vec::with_capacity(items.len());
+                collect(cx, frame, items, |value| values.push(value))?;
+                cx.reserve_items(values.len())?;
+                Ok(Value::array(values))
+            }
+            Node::Object(properties) => eval_object(cx, frame, properties),
+            Node::Arrow(arrow) => Ok(Value::Function(Rc::new(Function::Arrow {
+                arrow: arrow.clone(),
+                frame: frame.clone(),
+            }))),
+            Node::Assign(assign) => assign.eval(cx, frame),
+            Node::Update(update) => update.eval(cx, frame),
+            Node::Unary { operator, operand, at } => {
+                let value = operand.eval(cx, frame)?;
+                operators::unary(cx, *operator, &value).map_err(|e| e.at(*at))
+            }
+            Node::TypeOf(operand) => {
+                let value = operand.eval_quietly(cx, frame)?;
+                Ok(Value::from(value.type_of()))
+            }
+            Node::Delete(target) => target.delete(cx, frame).map(Value::Bool),
+            Node::Coalesce(pair) => {
+                let left = pair[0].eval_quietly(cx, frame)?;
+                if left.is_nullish() { pair[1].eval(cx, frame) } else { Ok(left) }
+            }
+            Node::Sequence(nodes) => {
+                let mut last = Value::Undefined;
+                for node in nodes {
+                    last = node.eval(cx, frame)?;
+                }
+                Ok(last)
+            }
+            Node::New(call) => construct(cx, frame, call),
+            // The remaining kinds are all handled by `eval`.
+            other => other.chain(cx, frame).map(Option::unwrap_or_default),
+        }
+    }
+
+    /// Evaluates where an undefined name is expected (`typeof x`, `x ?? y`) and not to be noted.
+    fn eval_quietly(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<Value, Error> {
+        match self {
+            Node::State { name, .. } if !cx.has_global(name) => {
+                Ok(frame.state().borrow().get(name).unwrap_or_default())
+            }
+            other => other.eval(cx, frame),
+        }
+    }
+
+    /// Evaluates a link of an optional chain; `None` when a `?.` before it found nothing.
+    fn chain(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<Option<Value>, Error> {
+        match self {
+            Node::Member(member) => {
+                let Some(object) = member.object.chain(cx, frame)? else { return Ok(None) };
+                if member.optional && object.is_nullish() {
+                    return Ok(None);
+                }
+                member.read(&object).map(Some)
+            }
+            Node::Index(index) => {
+                let Some(object) = index.object.chain(cx, frame)? else { return Ok(None) };
+                if index.optional && object.is_nullish() {
+                    return Ok(None);
+                }
+                index.read(cx, frame, &object).map(Some)
+            }
+            Node::MethodCall(call) => {
+                let Some(object) = call.object.chain(cx, frame)? else { return Ok(None) };
+                if call.optional_object && object.is_nullish() {
+                    return Ok(None);
+                }
+                call.finish(cx, frame, &object)
+            }
+            Node::Call(call) => {
+                let Some(callee) = call.callee.chain(cx, frame)? else { return Ok(None) };
+                if call.optional && callee.is_nullish() {
+                    return Ok(None);
+                }
+                call.finish(cx, frame, &callee).map(Some)
+            }
+            other => other.eval(cx, frame).map(Some),
+        }
+    }
+
+    pub(crate) fn test(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<bool, Error> {
+        cx.charge(1)?;
+        match self {
+            Node::Unary { operator: operators::UnaryOperator::Not, operand, .. } => {
+                operand.test(cx, frame).map(|truth| !truth)
+            }
+            Node::And(pair) => Ok(pair[0].test(cx, frame)? && pair[1].test(cx, frame)?),
+            Node::Or(pair) => Ok(pair[0].test(cx, frame)? || pair[1].test(cx, frame)?),
+            other => match other.peek(frame, Value::is_truthy) {
+                Some(truth) => Ok(truth),
+                None => other.eval(cx, frame).map(|value| value.is_truthy()),
+            },
+        }
+    }
+
+    pub(crate) fn emit(
+        &self,
+        cx: &mut Context<'_>,
+        frame: &Rc<Frame>,
+        out: &mut String,
+    ) -> Result<(), Error> {
+        let written = self.peek(frame, |value| match value {
+            Value::String(text) => {
+                out.push_str(text);
+                Some(text.len())
+            }
+            _ => None,
+        });
+        if let Some(Some(bytes)) = written {
+            return cx.charge_bytes(bytes);
+        }
+        match self {
+            Node::Template(parts) => {
+                for part in parts {
+                    match part {
+                        TemplatePart::Text(text) => out.push_str(text),
+                        TemplatePart::Node(node) => node.emit(cx, frame, out)?,
+                    }
+                }
+                Ok(())
+            }
+            Node::Conditional(three) => {
+                let branch = if three[0].test(cx, frame)? { &three[1] } else { &three[2] };
+                branch.emit(cx, frame, out)
+            }
+            other => {
+                let value = other.eval(cx, frame)?;
+                write_text(cx, &value, out)
+            }
+        }
+    }
+
+    /// Looks at a value through a path of variables and plain properties, without cloning it.
+    ///
+    /// `None` when the path is of another kind, or meets anything out of the ordinary; the caller
+    /// then evaluates the long way.
+    fn peek<R>(&self, frame: &Rc<Frame>, read: impl FnOnce(&Value) -> R) -> Option<R> {
+        match self {
+            Node::Constant(value) => Some(read(value)),
+            Node::Variable { hops, slot } => frame.up(*hops).with(slot.index(), |value| {
+                if matches!(value, Value::Lazy(_)) { None } else { Some(read(value)) }
+            }),
+            Node::State { name, .. } => match frame.state().borrow().peek(name) {
+                None | Some(Value::Lazy(_)) => None,
+                Some(value) => Some(read(value)),
+            },
+            Node::Member(member) => {
+                let read = &mut Some(read);
+                member.object.peek_object(frame, &mut |object| {
+                    match (object.peek(&member.name), read.take()) {
+                        (None | Some(Value::Lazy(_)), _) | (_, None) => None,
+                        (Some(value), Some(read)) => Some(read(value)),
+                    }
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn peek_object<R>(
+        &self,
+        frame: &Rc<Frame>,
+        read: &mut dyn FnMut(&Object) -> Option<R>,
+    ) -> Option<R> {
+        let mut inspect = |value: &Value| match value {
+            Value::Object(object) => read(&object.borrow()),
+            _ => None,
+        };
+        match self {
+            Node::Variable { hops, slot } => frame.up(*hops).with(slot.index(), inspect),
+            Node::State { name, .. } => inspect(frame.state().borrow().peek(name)?),
+            Node::Member(member) => member
+                .object
+                .peek_object(frame, &mut |object| inspect(object.peek(&member.name)?)),
+            _ => None,
+        }
+    }
+}
+
+impl Member {
+    fn read(&self, object: &Value) -> Result<Value, Error> {
+        property::get(object, &self.name).map_err(|e| e.at(self.at))
+    }
+}
+
+impl Index {
+    fn read(
+        &self,
+        cx: &mut Context<'_>,
+        frame: &Rc<Frame>,
+        object: &Value,
+    ) -> Result<Value, Error> {
+        let index = self.index.eval(cx, frame)?;
+        property::get_index(cx, object, &index).map_err(|e| e.at(self.at))
+    }
+}
+
+impl NativeCall {
+    fn eval(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<Value, Error> {
+        let arguments = arguments(cx, frame, &self.arguments)?;
+        (self.function)(cx, &Value::Undefined, &arguments).map_err(|e| e.at(self.at))
+    }
+}
+
+impl Call {
+    fn finish(
+        &self,
+        cx: &mut Context<'_>,
+        frame: &Rc<Frame>,
+        callee: &Value,
+    ) -> Result<Value, Error> {
+        let arguments = arguments(cx, frame, &self.arguments)?;
+        if !callee.is_callable() {
+            return Err(Error::runtime(format!("{} is not a function", self.text)).at(self.at));
+        }
+        cx.call(callee, &Value::Undefined, &arguments).map_err(|e| e.at(self.at))
+    }
+}
+
+impl MethodCall {
+    /// Calls the method on its evaluated object; `None` when `name?.()` found no method.
+    fn finish(
+        &self,
+        cx: &mut Context<'_>,
+        frame: &Rc<Frame>,
+        object: &Value,
+    ) -> Result<Option<Value>, Error> {
+        let computed;
+        let (name, method) = match &self.name {
+            MethodName::Named { name, method } => (name, *method),
+            MethodName::Computed(node) => {
+                let key = node.eval(cx, frame)?;
+                computed = to_text(cx, &key)?;
+                (&computed, builtins::method(&computed))
+            }
+        };
+        let own = own_property(object, name).map_err(|e| e.at(self.at))?;
+        if own.is_none()
+            && let Some(method) = method
+        {
+            let arguments = arguments(cx, frame, &self.arguments)?;
+            if let Some(result) = builtins::call_method(cx, object, method, &arguments) {
+                return result.map(Some).map_err(|e| e.at(self.at));
+            }
+        }
+        match own {
+            Some(callee) if callee.is_callable() => {
+                let arguments = arguments(cx, frame, &self.arguments)?;
+                cx.call(&callee, object, &arguments).map(Some).map_err(|e| e.at(self.at))
+            }
+            None | Some(Value::Undefined | Value::Null) if self.optional_call => Ok(None),
+            _ => Err(Error::runtime(format!("{} is not a function", self.text)).at(self.at)),
+        }
+    }
+}
+
+/// A property that may hold a function: an object's own, or a standard-library member.
+fn own_property(object: &Value, name: &Rc<str>) -> Result<Option<Value>, Error> {
+    match object {
+        Value::Object(properties) => Ok(properties.borrow().get(name)),
+        Value::Builtin(_) => match property::get(object, name)? {
+            Value::Builtin(function) => Ok(Some(Value::Builtin(function))),
+            _ => Ok(None),
+        },
+        Value::Undefined | Value::Null => property::get(object, name).map(Some),
+        _ => Ok(None),
+    }
+}
+
+impl Context<'_> {
+    /// Calls a function value.
+    pub fn call(
+        &mut self,
+        callee: &Value,
+        this: &Value,
+        arguments: &[Value],
+    ) -> Result<Value, Error> {
+        match callee {
+            Value::Function(function) => match &**function {
+                Function::Arrow { arrow, frame } => {
+                    self.deeper(|cx| arrow.call(cx, frame, arguments))
+                }
+                Function::Host { call, .. } => self.deeper(|cx| call(cx, arguments)),
+                Function::Method { receiver, name } => {
+                    let receiver = if this.is_nullish() { receiver } else { this };
+                    match call_named(self, receiver, name, arguments) {
+                        Some(result) => result,
+                        None => Err(Error::runtime(format!("{name} is not a function"))),
+                    }
+                }
+            },
+            Value::Builtin(builtin) => match builtin.call {
+                Some(call) => self.deeper(|cx| call(cx, this, arguments)),
+                None => Err(Error::runtime(format!("{} is not a function", builtin.name))),
+            },
+            other => {
+                let text = to_text(self, other)?;
+                Err(Error::runtime(format!("{text} is not a function")))
+            }
+        }
+    }
+}
+
+impl Arrow {
+    fn call(
+        &self,
+        cx: &mut Context<'_>,
+        frame: &Rc<Frame>,
+        arguments: &[Value],
+    ) -> Result<Value, Error> {
+        let frame = Frame::child(frame, self.slots);
+        for (position, parameter) in self.parameters.iter().enumerate() {
+            let argument = arguments.get(position).cloned().unwrap_or_default();
+            parameter.assign(cx, &frame, argument)?;
+        }
+        if let Some(rest) = &self.rest {
+            let left = arguments.get(self.parameters.len()..).unwrap_or_default();
+            rest.assign(cx, &frame, Value::array(left.to_vec()))?;
+        }
+        match &self.body {
+            Body::Expression(node) => node.eval(cx, &frame),
+            Body::Statements(statements) => {
+                run(cx, &frame, statements).map(Option::unwrap_or_default)
+            }
+        }
+    }
+}
+
+/// Runs statements; `Some` when one of them returned.
+fn run(
+    cx: &mut Context<'_>,
+    frame: &Rc<Frame>,
+    statements: &[Statement],
+) -> Result<Option<Value>, Error> {
+    for statement in statements {
+        match statement {
+            Statement::Expression(node) => {
+                node.eval(cx, frame)?;
+            }
+            Statement::Return(node) => return node.eval(cx, frame).map(Some),
+            Statement::Block(inner) => {
+                if let Some(value) = run(cx, frame, inner)? {
+                    return Ok(Some(value));
+                }
+            }
+            Statement::Function { slot, arrow } => {
+                let function = Function::Arrow { arrow: arrow.clone(), frame: frame.clone() };
+                frame.set(slot.index(), Value::Function(Rc::new(function)));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Calls a built-in method by a name that is only known now.
+pub(crate) fn call_named(
+    cx: &mut Context<'_>,
+    this: &Value,
+    name: &str,
+    arguments: &[Value],
+) -> Option<Result<Value, Error>> {
+    builtins::method(name).and_then(|method| builtins::call_method(cx, this, method, arguments))
+}
+
+fn read_state(cx: &mut Context<'_>, frame: &Rc<Frame>, name: &Rc<str>, at: u32) -> Value {
+    let own = frame.state().borrow().get(name);
+    own.unwrap_or_else(|| cx.global(name, at))
+}
+
+pub(crate) fn not_defined(name: &str, at: u32) -> Error {
+    Error::runtime(format!("{name} is not defined")).at(at)
+}
+
+fn arguments(
+    cx: &mut Context<'_>,
+    frame: &Rc<Frame>,
+    items: &[Item],
+) -> Result<Arguments, Error> {
+    let mut values = Arguments::new();
+    collect(cx, frame, items, |value| values.push(value))?;
+    Ok(values)
+}
+
+fn collect(
+    cx: &mut Context<'_>,
+    frame: &Rc<Frame>,
+    items: &[Item],
+    mut push: impl FnMut(Value),
+) -> Result<(), Error> {
+    for item in items {
+        match item {
+            Item::One(node) => push(node.eval(cx, frame)?),
+            Item::Hole => push(Value::Undefined),
+            Item::Spread(node) => {
+                let value = node.eval(cx, frame)?;
+                let Some(values) = builtins::iterate(cx, &value)? else {
+                    let text = to_text(cx, &value)?;
+                    return Err(Error::runtime(format!("{text} is not iterable")));
+                };
+                cx.reserve_items(values.len())?;
+                values.into_iter().for_each(&mut push);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn eval_template(
+    cx: &mut Context<'_>,
+    frame: &Rc<Frame>,
+    parts: &[TemplatePart],
+) -> Result<Value, Error> {
+    let mut text = String::new();
+    for part in parts {
+        match part {
+            TemplatePart::Text(part) => text.push_str(part),
+            TemplatePart::Node(node) => node.emit(cx, frame, &mut text)?,
+        }
+        cx.reserve_string(text.len())?;
+    }
+    Ok(Value::from(text))
+}
+
+fn eval_object(
+    cx: &mut Context<'_>,
+    frame: &Rc<Frame>,
+    properties: &[Property],
+) -> Result<Value, Error> {
+    let mut object = Object::new();
+    for property in properties {
+        match property {
+            Property::Named { key, value } => {
+                object.insert(key.clone(), value.eval(cx, frame)?);
+            }
+            Property::Computed { key, value } => {
+                let key = key.eval(cx, frame)?;
+                let key = to_text(cx, &key)?;
+                object.insert(key, value.eval(cx, frame)?);
+            }
+            Property::Spread(node) => {
+                let value = node.eval(cx, frame)?;
+                let entries = own_entries(cx, &value)?;
+                cx.reserve_items(entries.len() + object.len())?;
+                for (key, value) in entries {
+                    object.insert(key, value);
+                }
+            }
+        }
+    }
+    Ok(Value::object(object))
+}
+
+/// The own enumerable properties of any value: what spread and `Object.entries` see.
+pub(crate) fn own_entries(
+    cx: &mut Context<'_>,
+    value: &Value,
+) -> Result<Vec<(Rc<str>, Value)>, Error> {
+    let indexed = |values: Vec<Value>| {
+        values
+            .into_iter()
+            .enumerate()
+            .map(|(index, value)| (Rc::from(index.to_string()), value))
+            .collect::<Vec<_>>()
+    };
+    let entries = match value {
+        Value::Object(object) => object.borrow().entries(),
+        Value::Array(items) => indexed(items.borrow().clone()),
+        Value::String(text) => indexed(
+            text.encode_utf16().map(|unit| Value::from(String::from_utf16_lossy(&[unit]))).collect(),
+        ),
+        _ => Vec::new(),
+    };
+    cx.reserve_items(entries.len())?;
+    Ok(entries)
+}
+
+fn construct(cx: &mut Context<'_>, frame: &Rc<Frame>, call: &Call) -> Result<Value, Error> {
+    let callee = call.callee.eval(cx, frame)?;
+    let arguments = arguments(cx, frame, &call.arguments)?;
+    match callee {
+        Value::Builtin(builtin) => {
+            builtins::construct(cx, builtin, &arguments).map_err(|e| e.at(call.at))
+        }
+        _ => Err(Error::runtime(format!("{} is not a constructor", call.text)).at(call.at)),
+    }
+}
+
+/// `value++` as a number or a BigInt.
+pub(crate) fn step(
+    cx: &mut Context<'_>,
+    value: &Value,
+    increment: bool,
+) -> Result<(Value, Value), Error> {
+    if let Value::BigInt(old) = value {
+        let change = if increment { 1 } else { -1 };
+        return Ok((value.clone(), Value::BigInt(Rc::new(old.saturating_add(change)))));
+    }
+    let old = to_number(cx, value)?;
+    let change = if increment { 1.0 } else { -1.0 };
+    Ok((Value::Number(old), Value::Number(old + change)))
+}

@@ -1,0 +1,542 @@
+//! The parser's tree to ours: names resolved, only the allowed kinds of node let through.
+
+use std::rc::Rc;
+
+use oxc_ast::ast::{
+    ArrayExpressionElement, ArrowFunctionBody, ArrowFunctionExpression, CallExpression,
+    ChainElement, Expression, FormalParameters, Function, ObjectProperty, ObjectPropertyKind,
+    PropertyKey, PropertyKind, Statement as AstStatement, TemplateLiteral,
+};
+use oxc_ast::ast::{Argument as AstArgument, MemberExpression};
+use oxc_span::{GetSpan, Span};
+use oxc_syntax::operator as js;
+
+use crate::builtins;
+use crate::error::{Code, Error};
+use crate::ir::{
+    Arrow, Binary, Body, Call, Expr, Index, Item, Member, MethodCall, MethodName, NativeCall, Node,
+    Property, Shape, Statement, TemplatePart,
+};
+use crate::operators::{BinaryOperator, UnaryOperator};
+use crate::regex::Regex;
+use crate::scope::{Resolved, Scope};
+use crate::value::{self, Value};
+
+/// How deeply nodes may nest in one expression.
+const EXPRESSION_DEPTH_MAX: u32 = 200;
+
+/// Lowers one expression.
+pub(crate) struct Lowering<'s, 'c> {
+    source: &'s str,
+    pub(crate) scope: &'c mut Scope,
+    depth: u32,
+    has_closure: bool,
+    /// Whether names on the left of `=` are new variables.
+    pub(crate) declaring: bool,
+}
+
+impl<'s, 'c> Lowering<'s, 'c> {
+    pub(crate) fn new(source: &'s str, scope: &'c mut Scope) -> Self {
+        Self { source, scope, depth: 0, has_closure: false, declaring: false }
+    }
+
+    pub(crate) fn declaring(&mut self) -> &mut Self {
+        self.declaring = true;
+        self
+    }
+
+    /// Lowers a whole expression.
+    pub(crate) fn whole(&mut self, expression: &Expression<'_>) -> Result<Expr, Error> {
+        self.has_closure = false;
+        let node = self.node(expression)?;
+        Ok(Expr { node, shape: shape_of(expression), has_closure: self.has_closure })
+    }
+
+    pub(crate) fn text(&self, span: Span) -> &'s str {
+        self.source.get(span.start as usize..span.end as usize).unwrap_or_default()
+    }
+
+    pub(crate) fn node(&mut self, expression: &Expression<'_>) -> Result<Node, Error> {
+        if self.depth >= EXPRESSION_DEPTH_MAX {
+            return Err(Error::limit(format!(
+                "an expression is nested deeper than expression_depth_max = {EXPRESSION_DEPTH_MAX}"
+            ))
+            .at(expression.span().start));
+        }
+        self.depth += 1;
+        let node = self.node_unbounded(expression);
+        self.depth -= 1;
+        node
+    }
+
+    fn node_unbounded(&mut self, expression: &Expression<'_>) -> Result<Node, Error> {
+        match expression {
+            Expression::BooleanLiteral(literal) => Ok(Node::Constant(Value::Bool(literal.value))),
+            Expression::NullLiteral(_) => Ok(Node::Constant(Value::Null)),
+            Expression::NumericLiteral(literal) => {
+                Ok(Node::Constant(Value::Number(literal.value)))
+            }
+            Expression::StringLiteral(literal) => {
+                Ok(Node::Constant(Value::from(literal.value.as_str())))
+            }
+            Expression::BigIntLiteral(literal) => big_int(literal.value.as_str(), literal.span),
+            Expression::RegExpLiteral(literal) => {
+                let flags = literal.regex.flags.to_string();
+                let regex = Regex::new(literal.regex.pattern.text.as_str(), &flags)
+                    .map_err(|error| error.at(literal.span.start))?;
+                Ok(Node::RegExp(Rc::new(regex)))
+            }
+            Expression::TemplateLiteral(literal) => self.template(literal),
+            Expression::Identifier(identifier) => {
+                Ok(self.identifier(identifier.name.as_str(), identifier.span.start))
+            }
+            Expression::ThisExpression(_) => Ok(Node::This),
+            Expression::ArrayExpression(array) => {
+                array.elements.iter().map(|element| self.element(element)).collect::<Result<_, _>>()
+                    .map(Node::Array)
+            }
+            Expression::ObjectExpression(object) => {
+                object.properties.iter().map(|property| self.property(property))
+                    .collect::<Result<_, _>>()
+                    .map(Node::Object)
+            }
+            Expression::ArrowFunctionExpression(arrow) => {
+                self.arrow(arrow).map(|arrow| Node::Arrow(Rc::new(arrow)))
+            }
+            Expression::AwaitExpression(inner) => self.node(&inner.argument),
+            Expression::SequenceExpression(sequence) => {
+                sequence.expressions.iter().map(|part| self.node(part)).collect::<Result<_, _>>()
+                    .map(Node::Sequence)
+            }
+            Expression::ParenthesizedExpression(inner) => self.node(&inner.expression),
+            Expression::ChainExpression(chain) => self.chain(&chain.expression),
+            Expression::CallExpression(call) => self.call(call),
+            Expression::NewExpression(new) => self.construct(new),
+            Expression::AssignmentExpression(assignment) => self.assignment(assignment),
+            Expression::UpdateExpression(update) => self.update(update),
+            _ => self.operation(expression),
+        }
+    }
+
+    /// Operators and members; anything else is not allowed.
+    fn operation(&mut self, expression: &Expression<'_>) -> Result<Node, Error> {
+        match expression {
+            Expression::UnaryExpression(unary) => self.unary(unary),
+            Expression::BinaryExpression(binary) => Ok(Node::Binary(Box::new(Binary {
+                operator: binary_operator(binary.operator),
+                left: self.node(&binary.left)?,
+                right: self.node(&binary.right)?,
+                at: binary.span.start,
+            }))),
+            Expression::LogicalExpression(logical) => {
+                let pair = Box::new([self.node(&logical.left)?, self.node(&logical.right)?]);
+                Ok(match logical.operator {
+                    js::LogicalOperator::And => Node::And(pair),
+                    js::LogicalOperator::Or => Node::Or(pair),
+                    js::LogicalOperator::Coalesce => Node::Coalesce(pair),
+                })
+            }
+            Expression::ConditionalExpression(conditional) => {
+                Ok(Node::Conditional(Box::new([
+                    self.node(&conditional.test)?,
+                    self.node(&conditional.consequent)?,
+                    self.node(&conditional.alternate)?,
+                ])))
+            }
+            other => match other.as_member_expression() {
+                Some(member) => self.member(member),
+                None => Err(unallowed(estree_name(other), other.span())),
+            },
+        }
+    }
+
+    fn identifier(&mut self, name: &str, at: u32) -> Node {
+        match self.scope.resolve(name) {
+            Resolved::Variable { hops, slot } => Node::Variable { hops, slot },
+            Resolved::Ended => Node::Ended { name: name.into(), at },
+            Resolved::State if name == "state" => Node::StateObject,
+            Resolved::State => match builtins::global(name) {
+                Some(value) => Node::Constant(value),
+                None => Node::State { name: name.into(), at },
+            },
+        }
+    }
+
+    fn template(&mut self, literal: &TemplateLiteral<'_>) -> Result<Node, Error> {
+        let mut parts = Vec::new();
+        for (index, quasi) in literal.quasis.iter().enumerate() {
+            let text = quasi.value.cooked.as_ref().unwrap_or(&quasi.value.raw).as_str();
+            if !text.is_empty() {
+                parts.push(TemplatePart::Text(text.into()));
+            }
+            if let Some(expression) = literal.expressions.get(index) {
+                parts.push(TemplatePart::Node(self.node(expression)?));
+            }
+        }
+        Ok(Node::Template(parts.into()))
+    }
+
+    fn element(&mut self, element: &ArrayExpressionElement<'_>) -> Result<Item, Error> {
+        match element {
+            ArrayExpressionElement::SpreadElement(spread) => {
+                self.node(&spread.argument).map(Item::Spread)
+            }
+            ArrayExpressionElement::Elision(_) => Ok(Item::Hole),
+            other => match other.as_expression() {
+                Some(expression) => self.node(expression).map(Item::One),
+                None => Err(unallowed("ArrayElement", other.span())),
+            },
+        }
+    }
+
+    fn arguments(&mut self, arguments: &[AstArgument<'_>]) -> Result<Box<[Item]>, Error> {
+        arguments
+            .iter()
+            .map(|argument| match argument {
+                AstArgument::SpreadElement(spread) => {
+                    self.node(&spread.argument).map(Item::Spread)
+                }
+                other => match other.as_expression() {
+                    Some(expression) => self.node(expression).map(Item::One),
+                    None => Err(unallowed("Argument", other.span())),
+                },
+            })
+            .collect()
+    }
+
+    fn property(&mut self, property: &ObjectPropertyKind<'_>) -> Result<Property, Error> {
+        match property {
+            ObjectPropertyKind::SpreadProperty(spread) => {
+                self.node(&spread.argument).map(Property::Spread)
+            }
+            ObjectPropertyKind::ObjectProperty(property) => self.object_property(property),
+        }
+    }
+
+    fn object_property(&mut self, property: &ObjectProperty<'_>) -> Result<Property, Error> {
+        if property.method || property.kind != PropertyKind::Init {
+            return Err(unallowed("FunctionExpression", property.value.span()));
+        }
+        let value = self.node(&property.value)?;
+        match static_key(&property.key) {
+            Some(key) if !property.computed => Ok(Property::Named { key, value }),
+            _ => match property.key.as_expression() {
+                Some(key) => Ok(Property::Computed { key: self.node(key)?, value }),
+                None => Err(unallowed("PrivateIdentifier", property.key.span())),
+            },
+        }
+    }
+
+    pub(crate) fn member(&mut self, member: &MemberExpression<'_>) -> Result<Node, Error> {
+        match member {
+            MemberExpression::StaticMemberExpression(member) => {
+                let object = self.node(&member.object)?;
+                if let Some(value) = builtin_member(&object, member.property.name.as_str()) {
+                    return Ok(Node::Constant(value));
+                }
+                Ok(Node::Member(Box::new(Member {
+                    object,
+                    name: member.property.name.as_str().into(),
+                    optional: member.optional,
+                    at: member.property.span.start,
+                })))
+            }
+            MemberExpression::ComputedMemberExpression(member) => {
+                Ok(Node::Index(Box::new(Index {
+                    object: self.node(&member.object)?,
+                    index: self.node(&member.expression)?,
+                    optional: member.optional,
+                    at: member.expression.span().start,
+                })))
+            }
+            MemberExpression::PrivateFieldExpression(member) => {
+                Err(unallowed("PrivateIdentifier", member.span))
+            }
+        }
+    }
+
+    fn chain(&mut self, element: &ChainElement<'_>) -> Result<Node, Error> {
+        let inner = match element {
+            ChainElement::CallExpression(call) => self.call(call)?,
+            other => match other.as_member_expression() {
+                Some(member) => self.member(member)?,
+                None => return Err(unallowed("ChainExpression", other.span())),
+            },
+        };
+        Ok(Node::Chain(Box::new(inner)))
+    }
+
+    fn call(&mut self, call: &CallExpression<'_>) -> Result<Node, Error> {
+        let text: Rc<str> = self.text(call.callee.span()).into();
+        let at = call.callee.span().start;
+        let callee = self.node(&call.callee)?;
+        let arguments = self.arguments(&call.arguments)?;
+        let optional = call.optional;
+        Ok(match callee {
+            Node::Constant(Value::Builtin(value::Builtin { call: Some(function), .. })) => {
+                Node::NativeCall(Box::new(NativeCall { function: *function, arguments, at }))
+            }
+            Node::Member(member) => {
+                let method = builtins::method(&member.name);
+                Node::MethodCall(Box::new(MethodCall {
+                    object: member.object,
+                    name: MethodName::Named { name: member.name, method },
+                    optional_object: member.optional,
+                    optional_call: optional,
+                    arguments,
+                    text,
+                    at: member.at,
+                }))
+            }
+            Node::Index(index) => Node::MethodCall(Box::new(MethodCall {
+                object: index.object,
+                name: MethodName::Computed(index.index),
+                optional_object: index.optional,
+                optional_call: optional,
+                arguments,
+                text,
+                at: index.at,
+            })),
+            callee => Node::Call(Box::new(Call { callee, arguments, optional, text, at })),
+        })
+    }
+
+    fn construct(&mut self, new: &oxc_ast::ast::NewExpression<'_>) -> Result<Node, Error> {
+        let at = new.callee.span().start;
+        let text: Rc<str> = self.text(new.callee.span()).into();
+        let callee = match self.node(&new.callee)? {
+            // As in Edge, `new` looks for constructors, never in the state.
+            Node::State { name, at } => Node::Ended { name, at },
+            callee => callee,
+        };
+        let arguments = self.arguments(&new.arguments)?;
+        Ok(Node::New(Box::new(Call { callee, arguments, optional: false, text, at })))
+    }
+
+    fn unary(&mut self, unary: &oxc_ast::ast::UnaryExpression<'_>) -> Result<Node, Error> {
+        let operator = match unary.operator {
+            js::UnaryOperator::UnaryNegation => UnaryOperator::Minus,
+            js::UnaryOperator::UnaryPlus => UnaryOperator::Plus,
+            js::UnaryOperator::LogicalNot => UnaryOperator::Not,
+            js::UnaryOperator::BitwiseNot => UnaryOperator::BitNot,
+            js::UnaryOperator::Void => UnaryOperator::Void,
+            js::UnaryOperator::Typeof => {
+                return Ok(Node::TypeOf(Box::new(self.node(&unary.argument)?)));
+            }
+            js::UnaryOperator::Delete => return self.delete(&unary.argument),
+        };
+        let operand = Box::new(self.node(&unary.argument)?);
+        Ok(Node::Unary { operator, operand, at: unary.span.start })
+    }
+
+    pub(crate) fn arrow(&mut self, arrow: &ArrowFunctionExpression<'_>) -> Result<Arrow, Error> {
+        let source: Rc<str> = self.text(arrow.span).into();
+        self.function(&arrow.params, (source, "".into()), |lowering| match &arrow.body {
+            ArrowFunctionBody::FunctionBody(body) => {
+                lowering.statements(&body.statements).map(Body::Statements)
+            }
+            expression => match expression.as_expression() {
+                Some(expression) => lowering.node(expression).map(Body::Expression),
+                None => Err(unallowed("BlockStatement", arrow.span)),
+            },
+        })
+    }
+
+    fn function(
+        &mut self,
+        parameters: &FormalParameters<'_>,
+        (source, name): (Rc<str>, Rc<str>),
+        body: impl FnOnce(&mut Self) -> Result<Body, Error>,
+    ) -> Result<Arrow, Error> {
+        self.has_closure = true;
+        let declaring = std::mem::replace(&mut self.declaring, true);
+        self.scope.push_frame();
+        let lowered = self.parameters(parameters).and_then(|(parameters, rest)| {
+            self.declaring = false;
+            body(self).map(|body| (parameters, rest, body))
+        });
+        let slots = self.scope.pop_frame();
+        self.declaring = declaring;
+        let (parameters, rest, body) = lowered?;
+        Ok(Arrow { parameters, rest, body, slots, source, name })
+    }
+
+    fn statements(&mut self, statements: &[AstStatement<'_>]) -> Result<Box<[Statement]>, Error> {
+        let mut hoisted = Vec::new();
+        for statement in statements {
+            if let AstStatement::FunctionDeclaration(function) = statement
+                && let Some(id) = &function.id
+            {
+                hoisted.push((self.scope.declare(id.name.as_str()), function));
+            }
+        }
+        let mut lowered = Vec::with_capacity(statements.len());
+        for (slot, function) in hoisted {
+            let arrow = Rc::new(self.declared_function(function)?);
+            lowered.push(Statement::Function { slot, arrow });
+        }
+        for statement in statements {
+            match statement {
+                AstStatement::ExpressionStatement(statement) => {
+                    lowered.push(Statement::Expression(self.node(&statement.expression)?));
+                }
+                AstStatement::ReturnStatement(statement) => {
+                    lowered.push(Statement::Return(match &statement.argument {
+                        Some(argument) => self.node(argument)?,
+                        None => Node::Constant(Value::Undefined),
+                    }));
+                }
+                AstStatement::BlockStatement(block) => {
+                    lowered.push(Statement::Block(self.statements(&block.body)?));
+                }
+                AstStatement::FunctionDeclaration(_) | AstStatement::EmptyStatement(_) => {}
+                other => return Err(unallowed(statement_name(other), other.span())),
+            }
+        }
+        Ok(lowered.into())
+    }
+
+    fn declared_function(&mut self, function: &Function<'_>) -> Result<Arrow, Error> {
+        let source: Rc<str> = self.text(function.span).into();
+        let name = function.id.as_ref().map_or("", |id| id.name.as_str());
+        let body = function.body.as_ref();
+        if function.generator {
+            return Err(unallowed("FunctionDeclaration", function.span));
+        }
+        self.function(&function.params, (source, name.into()), |lowering| match body {
+            Some(body) => lowering.statements(&body.statements).map(Body::Statements),
+            None => Ok(Body::Statements(Box::default())),
+        })
+    }
+}
+
+/// The expression an arrow function consists of, if it is one.
+pub(crate) fn expression_body<'a, 'b>(
+    arrow: &'b ArrowFunctionExpression<'a>,
+) -> Option<&'b Expression<'a>> {
+    match &arrow.body {
+        ArrowFunctionBody::FunctionBody(_) => None,
+        expression => expression.as_expression(),
+    }
+}
+
+pub(crate) fn unallowed(kind: &str, span: Span) -> Error {
+    Error::new(Code::UnallowedExpression, format!("\"{kind}\" is not supported")).at(span.start)
+}
+
+/// A member of the standard library that is known now: `Math.max`, `Number.MAX_SAFE_INTEGER`.
+fn builtin_member(object: &Node, name: &str) -> Option<Value> {
+    let Node::Constant(Value::Builtin(builtin)) = object else { return None };
+    builtin.members.iter().find(|(member, _)| *member == name).map(|(_, member)| match member {
+        value::Member::Number(number) => Value::Number(*number),
+        value::Member::Function(function) => Value::Builtin(function),
+    })
+}
+
+pub(crate) fn static_key(key: &PropertyKey<'_>) -> Option<Rc<str>> {
+    match key {
+        PropertyKey::StaticIdentifier(identifier) => Some(identifier.name.as_str().into()),
+        PropertyKey::StringLiteral(literal) => Some(literal.value.as_str().into()),
+        PropertyKey::NumericLiteral(literal) => {
+            Some(crate::convert::number_to_string(literal.value).into())
+        }
+        _ => None,
+    }
+}
+
+fn big_int(digits: &str, span: Span) -> Result<Node, Error> {
+    match digits.parse::<i128>() {
+        Ok(value) => Ok(Node::Constant(Value::BigInt(Rc::new(value)))),
+        Err(_) => Err(Error::limit("a BigInt of more than 127 bits is over big_int_bits_max = 127")
+            .at(span.start)),
+    }
+}
+
+pub(crate) fn binary_operator(operator: js::BinaryOperator) -> BinaryOperator {
+    use js::BinaryOperator as Js;
+    match operator {
+        Js::Equality => BinaryOperator::Equal,
+        Js::Inequality => BinaryOperator::NotEqual,
+        Js::StrictEquality => BinaryOperator::StrictEqual,
+        Js::StrictInequality => BinaryOperator::StrictNotEqual,
+        Js::LessThan => BinaryOperator::Less,
+        Js::LessEqualThan => BinaryOperator::LessEqual,
+        Js::GreaterThan => BinaryOperator::Greater,
+        Js::GreaterEqualThan => BinaryOperator::GreaterEqual,
+        Js::Addition => BinaryOperator::Add,
+        Js::Subtraction => BinaryOperator::Subtract,
+        Js::Multiplication => BinaryOperator::Multiply,
+        Js::Division => BinaryOperator::Divide,
+        Js::Remainder => BinaryOperator::Remainder,
+        Js::Exponential => BinaryOperator::Power,
+        Js::ShiftLeft => BinaryOperator::ShiftLeft,
+        Js::ShiftRight => BinaryOperator::ShiftRight,
+        Js::ShiftRightZeroFill => BinaryOperator::ShiftRightUnsigned,
+        Js::BitwiseOR => BinaryOperator::BitOr,
+        Js::BitwiseXOR => BinaryOperator::BitXor,
+        Js::BitwiseAnd => BinaryOperator::BitAnd,
+        Js::In => BinaryOperator::In,
+        Js::Instanceof => BinaryOperator::InstanceOf,
+    }
+}
+
+fn shape_of(expression: &Expression<'_>) -> Shape {
+    match expression {
+        Expression::ArrayExpression(_) => Shape::Array,
+        Expression::ArrowFunctionExpression(_) => Shape::Arrow,
+        Expression::AssignmentExpression(_) => Shape::Assignment,
+        Expression::AwaitExpression(_) => Shape::Await,
+        Expression::BinaryExpression(_) => Shape::Binary,
+        Expression::CallExpression(_) => Shape::Call,
+        Expression::ChainExpression(_) => Shape::Chain,
+        Expression::ConditionalExpression(_) => Shape::Conditional,
+        Expression::Identifier(_) => Shape::Identifier,
+        Expression::LogicalExpression(_) => Shape::Logical,
+        Expression::NewExpression(_) => Shape::New,
+        Expression::ObjectExpression(_) => Shape::Object,
+        Expression::SequenceExpression(_) => Shape::Sequence,
+        Expression::TemplateLiteral(_) => Shape::TemplateLiteral,
+        Expression::ThisExpression(_) => Shape::This,
+        Expression::UnaryExpression(_) => Shape::Unary,
+        Expression::UpdateExpression(_) => Shape::Update,
+        other if other.as_member_expression().is_some() => Shape::Member,
+        _ => Shape::Literal,
+    }
+}
+
+/// The ESTree name of a node that is not allowed.
+fn estree_name(expression: &Expression<'_>) -> &'static str {
+    match expression {
+        Expression::FunctionExpression(_) => "FunctionExpression",
+        Expression::ClassExpression(_) => "ClassExpression",
+        Expression::TaggedTemplateExpression(_) => "TaggedTemplateExpression",
+        Expression::ImportExpression(_) => "ImportExpression",
+        Expression::YieldExpression(_) => "YieldExpression",
+        Expression::ImportMeta(_) | Expression::NewTarget(_) => "MetaProperty",
+        Expression::Super(_) => "Super",
+        Expression::PrivateInExpression(_) => "PrivateIdentifier",
+        _ => "Expression",
+    }
+}
+
+fn statement_name(statement: &AstStatement<'_>) -> &'static str {
+    match statement {
+        AstStatement::VariableDeclaration(_) => "VariableDeclaration",
+        AstStatement::IfStatement(_) => "IfStatement",
+        AstStatement::ForStatement(_) => "ForStatement",
+        AstStatement::ForInStatement(_) => "ForInStatement",
+        AstStatement::ForOfStatement(_) => "ForOfStatement",
+        AstStatement::WhileStatement(_) => "WhileStatement",
+        AstStatement::DoWhileStatement(_) => "DoWhileStatement",
+        AstStatement::SwitchStatement(_) => "SwitchStatement",
+        AstStatement::ThrowStatement(_) => "ThrowStatement",
+        AstStatement::TryStatement(_) => "TryStatement",
+        AstStatement::BreakStatement(_) => "BreakStatement",
+        AstStatement::ContinueStatement(_) => "ContinueStatement",
+        AstStatement::LabeledStatement(_) => "LabeledStatement",
+        AstStatement::DebuggerStatement(_) => "DebuggerStatement",
+        AstStatement::ClassDeclaration(_) => "ClassDeclaration",
+        AstStatement::WithStatement(_) => "WithStatement",
+        _ => "Statement",
+    }
+}

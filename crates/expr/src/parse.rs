@@ -1,0 +1,283 @@
+//! Text to tree: the entry points, one per place an expression can stand.
+
+use std::rc::Rc;
+
+use oxc_allocator::Allocator;
+use oxc_ast::ast::{AssignmentExpression, Expression};
+use oxc_parser::{ParseOptions, Parser};
+use oxc_span::{GetSpan, SourceType};
+use oxc_syntax::operator::{AssignmentOperator, BinaryOperator};
+
+use crate::error::{Code, Error};
+use crate::ir::{Expr, Item, Node, Pattern, Shape};
+use crate::lower::Lowering;
+use crate::nesting::with_stack_for;
+use crate::scope::Scope;
+use crate::value::Value;
+
+/// What stands before an expression that uses `await`, so that the parser allows it.
+const AWAIT_PREFIX: &str = "async()=>(";
+
+/// One argument of a tag.
+#[derive(Debug)]
+pub struct Argument {
+    pub expr: Expr,
+    /// The value, when the argument is a literal.
+    pub literal: Option<Value>,
+    /// The name, when the argument is a plain identifier.
+    pub identifier: Option<Rc<str>>,
+    pub offset: u32,
+    pub text: String,
+}
+
+/// The head of a loop: `item in list`, `(item, index) in list`.
+#[derive(Debug)]
+pub struct EachHead {
+    pub item: String,
+    pub index: Option<String>,
+    pub list: Expr,
+}
+
+/// The head of a declaration: `pattern = value`.
+#[derive(Debug)]
+pub struct LetHead {
+    pub pattern: Pattern,
+    pub value: Expr,
+}
+
+/// Compiles one expression.
+pub fn compile(source: &str, scope: &mut Scope) -> Result<Expr, Error> {
+    parsed(source, |expression, text| Lowering::new(text.whole, scope).whole(expression))
+}
+
+/// Compiles an expression that may be piped through filters: `outer :: inner :: value`.
+pub fn compile_filtered(source: &str, scope: &mut Scope) -> Result<Expr, Error> {
+    let mut ends = filter_marks(source);
+    let Some(last) = ends.pop() else { return compile(source, scope) };
+    let shift = |error: Error, by: usize| error.shifted(u32::try_from(by).unwrap_or(u32::MAX));
+    let mut expr = compile(&source[last + 2..], scope).map_err(|error| shift(error, last + 2))?;
+    let mut end = last;
+    loop {
+        let start = ends.pop().map_or(0, |mark| mark + 2);
+        let text = &source[start..end];
+        if text.trim().is_empty() {
+            let message = "a filter's name is missing before \"::\"";
+            return Err(Error::new(Code::Parser, message).at(u32::try_from(start).unwrap_or(0)));
+        }
+        let filter = compile(text, scope).map_err(|error| shift(error, start))?;
+        expr = apply_filter(filter, expr, text.trim(), start);
+        if start == 0 {
+            return Ok(expr);
+        }
+        end = start - 2;
+    }
+}
+
+fn apply_filter(filter: Expr, value: Expr, text: &str, start: usize) -> Expr {
+    let has_closure = filter.has_closure || value.has_closure;
+    let node = Node::Call(Box::new(crate::ir::Call {
+        callee: filter.node,
+        arguments: Box::new([Item::One(value.node)]),
+        optional: false,
+        text: text.into(),
+        at: u32::try_from(start).unwrap_or(u32::MAX),
+    }));
+    Expr { node, shape: Shape::Call, has_closure }
+}
+
+/// Compiles a comma-separated list of arguments; nothing at all is an empty list.
+pub fn compile_arguments(source: &str, scope: &mut Scope) -> Result<Vec<Argument>, Error> {
+    if source.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    parsed(source, |expression, text| {
+        let mut lowering = Lowering::new(text.whole, scope);
+        match expression {
+            Expression::SequenceExpression(sequence)
+                if !text.is_parenthesised(sequence.span.start) =>
+            {
+                let parts = sequence.expressions.iter();
+                parts.map(|part| argument(&mut lowering, part, text)).collect()
+            }
+            single => Ok(vec![argument(&mut lowering, single, text)?]),
+        }
+    })
+}
+
+/// The text the parser saw, and how much of its front is not the user's.
+#[derive(Clone, Copy)]
+struct Parsed<'t> {
+    whole: &'t str,
+    prefix: u32,
+}
+
+impl Parsed<'_> {
+    /// A sequence that begins after an opening parenthesis is one argument, not several.
+    fn is_parenthesised(&self, start: u32) -> bool {
+        self.whole
+            .get(self.prefix as usize..start as usize)
+            .is_some_and(|before| before.trim_end().ends_with('('))
+    }
+}
+
+fn argument(
+    lowering: &mut Lowering<'_, '_>,
+    part: &Expression<'_>,
+    text: Parsed<'_>,
+) -> Result<Argument, Error> {
+    let expr = lowering.whole(part)?;
+    let literal = match &expr.node {
+        Node::Constant(value) if expr.shape == Shape::Literal => Some(value.clone()),
+        _ => None,
+    };
+    let identifier = match part {
+        Expression::Identifier(identifier) => Some(Rc::from(identifier.name.as_str())),
+        _ => None,
+    };
+    let span = part.span();
+    let offset = span.start.saturating_sub(text.prefix);
+    Ok(Argument { expr, literal, identifier, offset, text: lowering.text(span).to_owned() })
+}
+
+/// Compiles the head of `@each`.
+pub fn compile_each(source: &str, scope: &mut Scope) -> Result<EachHead, Error> {
+    let invalid = || {
+        let message =
+            format!("\"{}\" is not valid expression for the @each tag", source.trim());
+        Error::new(Code::UnallowedExpression, message).at(0)
+    };
+    parsed(source, |expression, text| {
+        let Expression::BinaryExpression(binary) = expression else { return Err(invalid()) };
+        if binary.operator != BinaryOperator::In {
+            return Err(invalid());
+        }
+        let name = |part: &Expression<'_>| match part {
+            Expression::Identifier(identifier) => Ok(identifier.name.to_string()),
+            _ => Err(invalid()),
+        };
+        let (item, index) = match &binary.left {
+            Expression::SequenceExpression(pair) if pair.expressions.len() == 2 => {
+                (name(&pair.expressions[0])?, Some(name(&pair.expressions[1])?))
+            }
+            single => (name(single)?, None),
+        };
+        let list = Lowering::new(text.whole, scope).whole(&binary.right)?;
+        Ok(EachHead { item, index, list })
+    })
+}
+
+/// Compiles the head of `@let` and declares its names.
+pub fn compile_let(source: &str, scope: &mut Scope) -> Result<LetHead, Error> {
+    // A pattern at the start would read as a block; parentheses make it an expression.
+    let wrapped = format!("({source}\n)");
+    let result = parsed(&wrapped, |expression, text| {
+        let Expression::AssignmentExpression(assignment) = expression else {
+            return Err(invalid_let(source));
+        };
+        let_head(text.whole, assignment, scope)
+    });
+    result.map_err(|error| error.unshifted(1))
+}
+
+fn let_head(
+    source: &str,
+    assignment: &AssignmentExpression<'_>,
+    scope: &mut Scope,
+) -> Result<LetHead, Error> {
+    if assignment.operator != AssignmentOperator::Assign {
+        return Err(invalid_let(source));
+    }
+    let mut lowering = Lowering::new(source, scope);
+    let value = lowering.whole(&assignment.right)?;
+    let pattern = Pattern(lowering.declaring().target(&assignment.left)?);
+    Ok(LetHead { pattern, value })
+}
+
+fn invalid_let(source: &str) -> Error {
+    let message = format!("\"{}\" is not a valid expression for the @let tag", source.trim());
+    Error::new(Code::UnallowedExpression, message).at(0)
+}
+
+/// Parses `source` and hands the tree on while the parser's memory lives.
+fn parsed<R>(
+    source: &str,
+    lower: impl FnOnce(&Expression<'_>, Parsed<'_>) -> Result<R, Error>,
+) -> Result<R, Error> {
+    with_stack_for(source, || {
+        let options = ParseOptions { preserve_parens: false, ..ParseOptions::default() };
+        let allocator = Allocator::default();
+        // Scripts allow names such as `package` and `interface`, which modules reserve; only
+        // inside an async function do they allow `await`.
+        if !source.contains("await") {
+            let expression = Parser::new(&allocator, source, SourceType::script())
+                .with_options(options)
+                .parse_expression()
+                .map_err(|diagnostics| parser_error(&diagnostics, 0, source))?;
+            return lower(&expression, Parsed { whole: source, prefix: 0 });
+        }
+        let wrapped = format!("{AWAIT_PREFIX}{source}\n)");
+        let prefix = u32::try_from(AWAIT_PREFIX.len()).unwrap_or(0);
+        let expression = Parser::new(&allocator, &wrapped, SourceType::script())
+            .with_options(options)
+            .parse_expression()
+            .map_err(|diagnostics| parser_error(&diagnostics, prefix, source))?;
+        match body_of_wrapper(&expression) {
+            Some(body) => lower(body, Parsed { whole: &wrapped, prefix })
+                .map_err(|error| error.unshifted(prefix)),
+            None => Err(Error::new(Code::Parser, "Unexpected token").at(0)),
+        }
+    })
+}
+
+fn body_of_wrapper<'a, 'b>(expression: &'b Expression<'a>) -> Option<&'b Expression<'a>> {
+    match expression {
+        Expression::ArrowFunctionExpression(arrow) => crate::lower::expression_body(arrow),
+        _ => None,
+    }
+}
+
+fn parser_error(
+    diagnostics: &oxc_diagnostics::Diagnostics,
+    prefix: u32,
+    source: &str,
+) -> Error {
+    let (message, offset) = match diagnostics.first() {
+        Some(first) => {
+            let offset = first.labels.first().map_or(0, |label| label.offset());
+            (first.message.to_string(), offset)
+        }
+        None => ("Unexpected token".to_owned(), 0),
+    };
+    let offset = u32::try_from(offset).unwrap_or(u32::MAX).saturating_sub(prefix);
+    let end = u32::try_from(source.len()).unwrap_or(u32::MAX);
+    Error::new(Code::Parser, message).at(offset.min(end))
+}
+
+/// Where `::` stands outside of strings and brackets.
+fn filter_marks(source: &str) -> Vec<usize> {
+    if !source.contains("::") {
+        return Vec::new();
+    }
+    let bytes = source.as_bytes();
+    let (mut marks, mut depth, mut quote, mut at) = (Vec::new(), 0_usize, None, 0);
+    while at < bytes.len() {
+        let byte = bytes[at];
+        match quote {
+            Some(_) if byte == b'\\' => at += 1,
+            Some(open) if byte == open => quote = None,
+            Some(_) => {}
+            None => match byte {
+                b'"' | b'\'' | b'`' => quote = Some(byte),
+                b'(' | b'[' | b'{' => depth += 1,
+                b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+                b':' if depth == 0 && bytes.get(at + 1) == Some(&b':') => {
+                    marks.push(at);
+                    at += 1;
+                }
+                _ => {}
+            },
+        }
+        at += 1;
+    }
+    marks
+}
