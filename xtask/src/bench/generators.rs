@@ -4,7 +4,7 @@
 //! measured. Then the tools take turns for several rounds, and medians are compared.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, ensure};
@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use super::goals::{self, Goal};
 use super::jobs::{Tool, Workshop};
 use super::measure::{self, Cost};
-use super::scratch::Scratch;
+use super::scratch::{self, Scratch};
 
 const COMPARED: [Size; 2] = [
     Size {
@@ -53,9 +53,10 @@ struct Size {
 pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     let scratch = Scratch::open(root)?;
     let workshop = Workshop::open(root, &scratch)?;
+    let stage = scratch.stage()?;
     let bench = Bench {
-        scratch: &scratch,
         workshop: &workshop,
+        stage: stage.path(),
     };
     bench.compare_files()?;
     let floor = bench.floor()?;
@@ -103,8 +104,9 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
 type Medians = Vec<(Tool, Cost)>;
 
 struct Bench<'a> {
-    scratch: &'a Scratch,
     workshop: &'a Workshop,
+    /// The jobs, the folder they are done in, and the log of the last one.
+    stage: &'a Path,
 }
 
 impl Bench<'_> {
@@ -115,7 +117,7 @@ impl Bench<'_> {
         for tool in Tool::ALL {
             self.lay(tool, FILES)?;
             self.once(tool, FILES)?;
-            let found = files_of(&self.scratch.folder.join("work/out"))?;
+            let found = files_of(&self.stage.join("work/out"))?;
             ensure!(
                 found.len() == FILES,
                 "{} wrote {} files of {FILES}",
@@ -135,7 +137,7 @@ impl Bench<'_> {
 
     /// What starting any process costs, as it is counted here.
     fn floor(&self) -> Result<Cost> {
-        let log = self.scratch.folder.join("log.txt");
+        let log = self.stage.join("log.txt");
         let costs = (0..COMPARED[0].rounds).map(|_| measure::run(&mut Command::new("true"), &log));
         Ok(measure::median(&costs.collect::<Result<Vec<_>>>()?))
     }
@@ -157,24 +159,22 @@ impl Bench<'_> {
     }
 
     fn lay(&self, tool: Tool, files: usize) -> Result<()> {
-        let job = self.scratch.fresh(&job_folder(tool))?;
+        let job = self.job(tool);
+        scratch::empty(&job)?;
         self.workshop.lay(tool, files, &job)
     }
 
     /// Does the job once in an empty folder.
     fn once(&self, tool: Tool, files: usize) -> Result<Cost> {
-        let work = self.scratch.fresh("work")?;
-        let job = self.scratch.folder.join(job_folder(tool));
-        let mut command = self.workshop.command(tool, files, &job);
-        measure::run(
-            command.current_dir(work),
-            &self.scratch.folder.join("log.txt"),
-        )
+        let work = self.stage.join("work");
+        scratch::empty(&work)?;
+        let mut command = self.workshop.command(tool, files, &self.job(tool));
+        measure::run(command.current_dir(work), &self.stage.join("log.txt"))
     }
-}
 
-fn job_folder(tool: Tool) -> String {
-    format!("job-{tool:?}").to_lowercase()
+    fn job(&self, tool: Tool) -> PathBuf {
+        self.stage.join(format!("job-{tool:?}").to_lowercase())
+    }
 }
 
 fn files_of(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {

@@ -4,6 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use tempfile::TempDir;
+
+/// A file system in memory, on Linux. Creating a file on a busy disk costs more, and varies more, than
+/// generating it, and that cost is no generator's.
+const MEMORY_FOLDER: &str = "/dev/shm";
 
 const STAMP: &str = "installed.txt";
 
@@ -39,11 +44,18 @@ impl Scratch {
     /// An empty folder of that name.
     pub(crate) fn fresh(&self, name: &str) -> Result<PathBuf> {
         let folder = self.folder.join(name);
-        if folder.exists() {
-            std::fs::remove_dir_all(&folder)?;
-        }
-        std::fs::create_dir_all(&folder)?;
+        empty(&folder)?;
         Ok(folder)
+    }
+
+    /// Where the measured programs write: in memory if the machine offers it, else on the disk.
+    pub(crate) fn stage(&self) -> Result<TempDir> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("drawloom-bench-");
+        let stage = builder.tempdir_in(MEMORY_FOLDER);
+        let stage = stage.or_else(|_| builder.tempdir_in(&self.folder))?;
+        println!("generating into {}", stage.path().display());
+        Ok(stage)
     }
 
     /// The folder that holds `node_modules` with these packages.
@@ -108,6 +120,14 @@ impl Scratch {
         std::fs::write(folder.join(STAMP), wanted)?;
         Ok(folder)
     }
+}
+
+/// Makes `folder` an empty folder, whatever was there.
+pub(crate) fn empty(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        std::fs::remove_dir_all(folder)?;
+    }
+    Ok(std::fs::create_dir_all(folder)?)
 }
 
 fn finish(command: &mut Command, advice: &str) -> Result<()> {
