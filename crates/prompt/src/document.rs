@@ -41,7 +41,7 @@ pub fn data(questionnaire: &Questionnaire, input: &DocumentInput) -> Value {
     let provided: Vec<Value> = input
         .provided
         .iter()
-        .map(|(name, value)| json!({ "name": name, "value": fence::span(&value.to_string()) }))
+        .map(|(name, value)| json!({ "name": name, "providedValue": fence::span(&value.to_string()) }))
         .collect();
     json!({
         "title": input.title.as_deref().unwrap_or(TITLE),
@@ -50,7 +50,7 @@ pub fn data(questionnaire: &Questionnaire, input: &DocumentInput) -> Value {
         "hasGlobalContexts": !contexts.is_empty(),
         "globalContexts": contexts,
         "hasProvided": !provided.is_empty(),
-        "provided": provided,
+        "providedVariables": provided,
         "entries": entries,
         "responseFence": fence::around([skeleton.as_str()]),
         "responseSchema": skeleton,
@@ -98,7 +98,7 @@ fn entry(question: &Question) -> Value {
         "kind": question.kind.name(),
         "typeHint": type_hint(question),
         "required": question.required,
-        "language": question.kind.language().unwrap_or_default(),
+        "language": info_string(question.kind.language()),
         "examples": question.examples,
         "hasExamples": !question.examples.is_empty(),
         "exampleFence": fence::around(question.examples.iter().map(String::as_str)),
@@ -163,6 +163,16 @@ fn type_hint(question: &Question) -> String {
         AnswerKind::List => "a JSON array",
     };
     hint.to_owned()
+}
+
+/// What may follow a fence: one word, whatever the template calls its language.
+fn info_string(language: Option<&str>) -> String {
+    let word = |c: &char| c.is_alphanumeric() || "+#._-".contains(*c);
+    language
+        .unwrap_or_default()
+        .chars()
+        .take_while(word)
+        .collect()
 }
 
 /// The object to fill in: each key with a placeholder, the request id as it must come back.
