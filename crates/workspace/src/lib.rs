@@ -1,1 +1,36 @@
-//! workspace.
+//! Files: rooted handles, change sets applied all-or-nothing, diffs and merges.
+//!
+//! This is the one door to `std::fs`. Everything inside a project goes through
+//! a [`Root`], which cannot be left by `..`, an absolute path or a symlink.
+//! Writing is two acts: collect a [`ChangeSet`], then [`Root::apply`] it.
+//! [`mod@fs`] has the few plain functions needed outside any root.
+//!
+//! What is not here: terminal colours, questions about conflicts, knowledge of
+//! recipes or git. This crate decides nothing about *what* to write.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "this crate is the door to std::fs"
+)]
+
+mod error;
+mod path;
+mod policy;
+
+mod descent;
+mod root;
+mod walk;
+
+mod apply;
+mod changes;
+
+pub mod diff;
+pub mod fs;
+pub mod merge;
+
+pub use apply::{Applied, Durability, LOCK_WAIT_MAX, RecoverOutcome, Recovered};
+pub use changes::{CHANGE_BYTES_MAX, CHANGE_FILES_MAX, Change, ChangeSet};
+pub use error::{Error, ErrorKind};
+pub use path::{NAME_BYTES_MAX, PATH_BYTES_MAX, PATH_DEPTH_MAX, RelPath};
+pub use root::{Kind, READ_BYTES_MAX, Root};
+pub use walk::{Entry, WALK_ENTRIES_MAX};
