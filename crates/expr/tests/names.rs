@@ -283,8 +283,8 @@ fn long_text_takes_linear_time() {
     let start = Instant::now();
     for text in ["<", "<!--", "a ", "aB", "é-", "</p>\n", "\n\n", "-"] {
         let long = text.repeat(LEN / text.len());
-        for helper in names::all() {
-            let _ = (helper.call)(&[Arg::Str(&long)]);
+        for name in ["excerpt", "titleCase", "titleize", "truncate"] {
+            assert!(call(name, &[json!(long)]).is_string(), "{name}");
         }
     }
     assert!(start.elapsed().as_secs() < SECONDS_MAX);

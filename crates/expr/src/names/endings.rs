@@ -89,13 +89,23 @@ impl Rule {
             Place::End => word.len().checked_sub(tail.len())?,
             Place::Start => self.stems.first()?.len(),
         };
-        let found = word.get(start..start + tail.len())?;
-        found.eq_ignore_ascii_case(tail).then_some(start)
+        let found = word.as_bytes().get(start..start + tail.len())?;
+        (found.eq_ignore_ascii_case(tail.as_bytes()) && word.is_char_boundary(start))
+            .then_some(start)
     }
 }
 
 /// Where `stem` starts if `text` ends with it.
 fn stem_start(text: &str, stem: &str) -> Option<usize> {
+    // Most stems fail at their last letter; a byte is enough to see it.
+    if let Some(letter) = stem.bytes().next_back().filter(u8::is_ascii_lowercase)
+        && !text
+            .bytes()
+            .next_back()
+            .is_some_and(|last| last.eq_ignore_ascii_case(&letter))
+    {
+        return None;
+    }
     let mut rest = text;
     let mut signs = stem;
     while let Some(sign) = signs.chars().next_back() {
