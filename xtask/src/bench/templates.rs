@@ -80,12 +80,12 @@ struct Timing {
 /// Writes what the programs read: the items, the templates, edge.js's script beside its packages.
 fn lay(root: &Path, node: &Path, throughput: &Path, work: &Path) -> Result<Vec<Program>> {
     let sources = root.join("benches/templates");
-    let raw = std::fs::read_to_string(sources.join("report.edge"))?;
-    std::fs::write(
-        work.join("raw.edge"),
-        raw.replace("{{", "{{{").replace("}}", "}}}"),
-    )?;
-    std::fs::write(work.join("report.edge"), &raw)?;
+    let report = std::fs::read_to_string(sources.join("report.edge"))?;
+    // edge.js drops a newline at the very end and drawloom keeps it; without one they agree.
+    let report = report.trim_end();
+    let raw = report.replace("{{", "{{{").replace("}}", "}}}");
+    std::fs::write(work.join("report.edge"), report)?;
+    std::fs::write(work.join("raw.edge"), raw)?;
     std::fs::copy(sources.join("report.jinja"), work.join("report.jinja"))?;
     std::fs::copy(sources.join("edge.mjs"), node.join("edge.mjs"))?;
     let items = work.join("items.json");
