@@ -1,2 +1,43 @@
-//! The binary `drawloom`.
-fn main() {}
+//! The binary `drawloom`: the command line in, use cases called, output and exit code out.
+//!
+//! Nothing is decided here that another door would need: commands read their arguments, call `app`
+//! or a product, and print what comes back.
+
+mod arguments;
+mod command;
+mod diff;
+mod exit;
+mod output;
+mod progress;
+mod report;
+mod rerun;
+mod session;
+mod split;
+mod values;
+
+#[cfg(test)]
+mod reference;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use arguments::Reading;
+use exit::Exit;
+use output::Form;
+
+fn main() -> ExitCode {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let form = Form::from(words.iter().any(|word| word == "--json"));
+    let ended = match arguments::read(words) {
+        Ok(Reading::Command(cli)) => command::run(cli),
+        Ok(Reading::Text(text)) => output::styled(&text).map(|()| Exit::Done),
+        Err(trouble) => Err(trouble),
+    };
+    match ended {
+        Ok(exit) => exit.into(),
+        Err(trouble) => {
+            output::trouble(&trouble, form);
+            trouble.exit.into()
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The command line as clap sees it: the tree of commands, its look, and clap's errors as ours.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::builder::styling::{AnsiColor, Style, Styles};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+
+use crate::command::{
+    completions, demo, doctor, import, init, kit, man, recipe, run, template, update,
+};
+use crate::exit::{Exit, Trouble};
+use crate::split;
+
+/// Code generation in which templates ask, somebody answers, and drawloom writes.
+///
+/// A recipe is a folder with a `recipe.yml` and templates. Running it writes files. Where a template
+/// has an `@ai` block, the run first prints the questions as one document and ends with exit code 2;
+/// run again with `--answers FILE`, it checks the answers and writes the files.
+#[derive(Debug, Parser)]
+#[command(
+    name = "drawloom",
+    version,
+    styles = STYLES,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_long_help = "\
+Examples:
+  drawloom init                         start in this folder, with an example recipe
+  drawloom run hello World              run the recipe `hello`
+  drawloom run hello World --dry-run    show what it would do, and do nothing
+  drawloom demo                         watch the two passes, offline
+
+Exit codes: 0 done, 1 error, 2 answers needed (and nothing else), 64 wrong usage.
+Data goes to stdout, everything else to stderr. With `--json`, an error is one JSON
+document on stderr: {\"error\": {code, message, file, line, column, hint, …}}."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) global: Global,
+}
+
+/// Options that every command has.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Everywhere")]
+pub(crate) struct Global {
+    /// Act as if started in this folder
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// When to use colours
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        value_enum,
+        hide_possible_values = true
+    )]
+    #[arg(help = "When to use colours: auto, always or never")]
+    pub(crate) color: Option<ColorFlag>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ColorFlag {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Run(Box<run::Run>),
+    Update(update::Update),
+    #[command(subcommand)]
+    Recipe(recipe::Recipe),
+    #[command(subcommand)]
+    Template(template::Template),
+    #[command(subcommand)]
+    Kit(kit::Kit),
+    #[command(subcommand)]
+    Import(import::Import),
+    Init(init::Init),
+    Demo(demo::Demo),
+    Doctor(doctor::Doctor),
+    Completions(completions::Completions),
+    Man(man::Man),
+}
+
+/// What the command line asks for.
+pub(crate) enum Reading {
+    Command(Cli),
+    /// Help or version.
+    Text(String),
+}
+
+/// The groups of the first page of help; a test sees to it that no command is left out.
+pub(crate) const GROUPS: [(&str, &[&str]); 3] = [
+    ("Generate", &["run", "update", "recipe", "template"]),
+    ("Share", &["kit", "import"]),
+    ("Set up", &["init", "demo", "doctor", "completions", "man"]),
+];
+
+const HEADING: Style = AnsiColor::Green.on_default().bold();
+const LITERAL: Style = AnsiColor::Cyan.on_default().bold();
+const STYLES: Styles = Styles::styled()
+    .header(HEADING)
+    .usage(HEADING)
+    .literal(LITERAL)
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// The whole tree, with the commands of the first page in groups.
+pub(crate) fn tree() -> clap::Command {
+    let tree = Cli::command();
+    let grouped = grouped(&tree);
+    tree.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{grouped}\n{HEADING}Everywhere:{HEADING:#}\n\
+         {{options}}{{after-help}}"
+    ))
+}
+
+/// Reads the command line: drawloom's part by clap, the recipe's part kept aside for later.
+pub(crate) fn read(words: Vec<OsString>) -> Result<Reading, Trouble> {
+    let tree = tree();
+    let original = words.clone();
+    let parts = split::split(words, &tree)?;
+    let matches = tree.try_get_matches_from(parts.known);
+    let mut cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(error) => return shown_or_wrong(&error),
+    };
+    if let Command::Run(run) | Command::Recipe(recipe::Recipe::Run(run)) = &mut cli.command {
+        run.values = parts.given;
+        run.words = original;
+        run.wants_recipe_help = parts.wants_recipe_help;
+    }
+    Ok(Reading::Command(cli))
+}
+
+/// Help and version are text; everything else is wrong usage, which is 64 with us and not clap's 2.
+fn shown_or_wrong(error: &clap::Error) -> Result<Reading, Trouble> {
+    let rendered = error.render().ansi().to_string();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Reading::Text(rendered)),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Err(Trouble {
+            shown: Some(rendered),
+            ..Trouble::usage("a command is missing").hint("see `drawloom --help`")
+        }),
+        _ => {
+            let plain = error.render().to_string();
+            let lines = plain
+                .lines()
+                .map(str::trim)
+                .take_while(|line| !line.is_empty());
+            let message = lines.collect::<Vec<_>>().join(" ");
+            let message = message.trim_start_matches("error: ");
+            let mut trouble = Trouble::new(Exit::Usage, "E_USAGE", message);
+            trouble.shown = Some(rendered);
+            Err(trouble)
+        }
+    }
+}
+
+fn grouped(tree: &clap::Command) -> String {
+    let width = tree
+        .get_subcommands()
+        .map(|command| command.get_name().len())
+        .max()
+        .unwrap_or(0);
+    let mut text = String::new();
+    for (heading, names) in GROUPS {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "\n{HEADING}{heading}:{HEADING:#}\n");
+        for command in names.iter().filter_map(|name| tree.find_subcommand(name)) {
+            let name = command.get_name();
+            let about = command
+                .get_about()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            let gap = " ".repeat(width - name.len());
+            let _ = writeln!(text, "  {LITERAL}{name}{LITERAL:#}{gap}  {about}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_on_the_first_page_once() {
+        let tree = Cli::command();
+        let mut listed: Vec<&str> = GROUPS
+            .iter()
+            .flat_map(|(_, names)| *names)
+            .copied()
+            .collect();
+        let mut existing: Vec<&str> = tree
+            .get_subcommands()
+            .map(clap::Command::get_name)
+            .collect();
+        listed.sort_unstable();
+        existing.sort_unstable();
+        assert_eq!(listed, existing);
+    }
+
+    #[test]
+    fn the_tree_is_sound() {
+        tree().debug_assert();
+    }
+}

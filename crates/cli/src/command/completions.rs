@@ -1,0 +1,31 @@
+//! `drawloom completions`: the completion script of a shell.
+
+use clap::Args;
+use clap_complete::Shell;
+
+use crate::arguments;
+use crate::exit::{Exit, Trouble};
+use crate::output;
+
+/// Print the completion script of a shell
+///
+/// The script goes to stdout; put it where your shell looks for completions.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  drawloom completions bash > ~/.local/share/bash-completion/completions/drawloom
+  drawloom completions zsh > ~/.zfunc/_drawloom
+  drawloom completions fish > ~/.config/fish/completions/drawloom.fish")]
+pub(crate) struct Completions {
+    /// Which shell
+    shell: Shell,
+}
+
+impl Completions {
+    pub(crate) fn run(&self) -> Result<Exit, Trouble> {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut arguments::tree(), "drawloom", &mut script);
+        output::data(&script)?;
+        Ok(Exit::Done)
+    }
+}

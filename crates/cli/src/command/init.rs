@@ -1,0 +1,48 @@
+//! `drawloom init`: the first files of a project.
+
+use clap::Args;
+use serde_json::json;
+
+use crate::exit::{Exit, Trouble};
+use crate::output;
+use crate::session::Session;
+
+/// Start in this folder: settings and example recipes
+///
+/// Writes a commented `drawloom.toml`, two example recipes under `.drawloom/recipes`, and lines for
+/// `.gitignore`. Files that exist are left as they are.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  drawloom init
+  drawloom run hello World")]
+pub(crate) struct Init {
+    /// Print the result as one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+impl Init {
+    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+        let root = workspace::Root::open(&session.surroundings.cwd)?;
+        root.recover()?;
+        let done = app::init::init(&root)?;
+        if self.json {
+            output::json(&json!({ "written": done.written, "kept": done.kept }))?;
+            return Ok(Exit::Done);
+        }
+        for path in &done.written {
+            output::say(format!("wrote {path}"));
+        }
+        for path in &done.kept {
+            output::say(format!("kept  {path}, it exists"));
+        }
+        output::say(
+            "\nNext:\n  \
+             drawloom run hello World            one file from one template\n  \
+             drawloom run about \"My project\"     a recipe that asks: prints its questions\n  \
+             drawloom recipe list                what can be run here",
+        );
+        Ok(Exit::Done)
+    }
+}

@@ -1,0 +1,34 @@
+//! One file per command; the doc comment of its arguments is its help.
+
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod import;
+pub(crate) mod init;
+pub(crate) mod kit;
+pub(crate) mod man;
+pub(crate) mod recipe;
+pub(crate) mod run;
+pub(crate) mod template;
+pub(crate) mod update;
+
+use crate::arguments::{Cli, Command};
+use crate::exit::{Exit, Trouble};
+use crate::session::Session;
+
+pub(crate) fn run(cli: Cli) -> Result<Exit, Trouble> {
+    let session = Session::start(&cli.global)?;
+    match cli.command {
+        Command::Run(run) => run.run(&session),
+        Command::Update(update) => update.run(&session),
+        Command::Recipe(recipe) => recipe.run(&session),
+        Command::Template(template) => template.run(&session),
+        Command::Kit(kit) => kit.run(&session),
+        Command::Import(import) => import.run(&session),
+        Command::Init(init) => init.run(&session),
+        Command::Demo(demo) => demo.run(&session),
+        Command::Doctor(doctor) => doctor.run(&session),
+        Command::Completions(completions) => completions.run(),
+        Command::Man(man) => man.run(),
+    }
+}

@@ -1,0 +1,69 @@
+//! `docs/cli.md`, written from the clap tree and compared with the file in the repository.
+//!
+//! `DRAWLOOM_BLESS=1 cargo test -p cli reference` writes the file anew.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use clap::Command;
+
+use crate::arguments::{self, GROUPS};
+
+const FILE: &str = "../../docs/cli.md";
+
+#[test]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the reference lives outside the crate, and blessing is asked for by a variable"
+)]
+fn the_reference_says_what_the_commands_say() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(FILE);
+    let expected = reference();
+    if std::env::var_os("DRAWLOOM_BLESS").is_some() {
+        std::fs::write(&path, &expected).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        written == expected,
+        "docs/cli.md is not what the commands say; run `DRAWLOOM_BLESS=1 cargo test -p cli reference`"
+    );
+}
+
+fn reference() -> String {
+    let mut tree = arguments::tree().term_width(90);
+    tree.build();
+    let mut text = String::from(
+        "# Commands\n\n\
+         This page is written from the program itself: every section is what `--help` prints. Exit\n\
+         codes: 0 done, 1 error, 2 answers needed (and nothing else), 64 wrong usage.\n",
+    );
+    section(&mut text, &tree, "drawloom");
+    for (_, names) in GROUPS {
+        for name in names {
+            let command = tree.find_subcommand(name).unwrap();
+            section(&mut text, command, &format!("drawloom {name}"));
+        }
+    }
+    text
+}
+
+fn section(text: &mut String, command: &Command, path: &str) {
+    let help = command
+        .clone()
+        .term_width(90)
+        .render_long_help()
+        .to_string();
+    let help: Vec<&str> = help.lines().map(str::trim_end).collect();
+    writeln!(
+        text,
+        "\n## `{path}`\n\n```text\n{}\n```",
+        help.join("\n").trim()
+    )
+    .unwrap();
+    if path == "drawloom" {
+        return;
+    }
+    for nested in command.get_subcommands() {
+        section(text, nested, &format!("{path} {}", nested.get_name()));
+    }
+}

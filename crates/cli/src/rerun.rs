@@ -1,0 +1,123 @@
+//! The command that runs again with answers: what was typed, quoted, with one more `--answers`.
+
+use std::ffi::{OsStr, OsString};
+
+/// A command line and the file its new answers are expected in.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Rerun {
+    pub(crate) command: String,
+    pub(crate) answers_path: String,
+}
+
+/// `words` is the command line as typed. Answers that were given stay: a later round asks only for what
+/// is missing, and its file joins the others.
+pub(crate) fn rerun(words: &[OsString]) -> Rerun {
+    let answers_path = free_path(words);
+    let mut words: Vec<String> = words
+        .iter()
+        .map(|word| word.display().to_string())
+        .collect();
+    if let Some(program) = words.first_mut() {
+        "drawloom".clone_into(program);
+    }
+    // After `--` everything is a value, so the option has to stand before it.
+    let end = words
+        .iter()
+        .position(|word| word == "--")
+        .unwrap_or(words.len());
+    words.splice(end..end, ["--answers".to_owned(), answers_path.clone()]);
+    let quoted = words.iter().map(|word| quote(word));
+    Rerun {
+        command: quoted.collect::<Vec<_>>().join(" "),
+        answers_path,
+    }
+}
+
+/// `./answers.json`, or with a number if that one is already in use.
+fn free_path(words: &[OsString]) -> String {
+    let names = (2..).map(|round| format!("./answers-{round}.json"));
+    let mut candidates = std::iter::once("./answers.json".to_owned()).chain(names);
+    let is_free = |path: &String| !words.iter().any(|word| names_file(word, path));
+    candidates.find(is_free).unwrap_or_default()
+}
+
+fn names_file(word: &OsStr, path: &str) -> bool {
+    let word = word.to_string_lossy();
+    let given = word.strip_prefix("--answers=").unwrap_or(&word);
+    given.trim_start_matches("./") == path.trim_start_matches("./")
+}
+
+/// `--name=value` keeps its name bare, because nothing in it needs quotes.
+fn quote(word: &str) -> String {
+    let is_plain = |name: &str| {
+        name.starts_with("--")
+            && name
+                .chars()
+                .all(|c| c.is_alphanumeric() || "-_.".contains(c))
+    };
+    let (name, value) = match word.split_once('=').filter(|(name, _)| is_plain(name)) {
+        Some((name, value)) => (format!("{name}="), value),
+        None => (String::new(), word),
+    };
+    // The one thing that cannot be quoted is a NUL byte, and no argument can hold one.
+    let value = shlex::try_quote(value).unwrap_or(value.into());
+    format!("{name}{value}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(words: &[&str], expected: &str) {
+        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        let rerun = rerun(&words);
+        assert_eq!(rerun.command, expected);
+        assert!(rerun.command.contains(&rerun.answers_path));
+    }
+
+    #[test]
+    fn the_command_is_quoted_for_a_shell() {
+        check(
+            &[
+                "/usr/bin/drawloom",
+                "run",
+                "about",
+                "My project",
+                "--note=it's $5",
+            ],
+            "drawloom run about 'My project' --note=\"it's \"'$5' --answers ./answers.json",
+        );
+        check(
+            &["drawloom", "run", "a", ""],
+            "drawloom run a '' --answers ./answers.json",
+        );
+    }
+
+    #[test]
+    fn a_later_round_keeps_the_answers_of_the_earlier_ones() {
+        check(
+            &["drawloom", "run", "a", "--answers", "answers.json"],
+            "drawloom run a --answers answers.json --answers ./answers-2.json",
+        );
+        check(
+            &[
+                "drawloom",
+                "run",
+                "a",
+                "--answers=./answers.json",
+                "--answers",
+                "./answers-2.json",
+            ],
+            "drawloom run a --answers=./answers.json --answers ./answers-2.json --answers \
+             ./answers-3.json",
+        );
+    }
+
+    #[test]
+    fn the_option_stands_before_the_end_of_options() {
+        check(
+            &["drawloom", "run", "a", "--", "--x"],
+            "drawloom run a --answers ./answers.json -- --x",
+        );
+    }
+}

@@ -1,0 +1,54 @@
+//! What commands share: where they run, how they print, and the project once they need it.
+
+use std::path::{Path, PathBuf};
+
+use app::settings::Color;
+use app::{Project, Surroundings};
+use workspace::RecoverOutcome;
+
+use crate::arguments::{ColorFlag, Global};
+use crate::exit::Trouble;
+use crate::output;
+
+pub(crate) struct Session {
+    pub(crate) surroundings: Surroundings,
+    color: Option<Color>,
+}
+
+impl Session {
+    pub(crate) fn start(global: &Global) -> Result<Self, Trouble> {
+        let color = global.color.map(|flag| match flag {
+            ColorFlag::Auto => Color::Auto,
+            ColorFlag::Always => Color::Always,
+            ColorFlag::Never => Color::Never,
+        });
+        output::set_color(color.unwrap_or(Color::Auto));
+        let surroundings = Surroundings::read(global.cwd.as_deref())?;
+        Ok(Self {
+            surroundings,
+            color,
+        })
+    }
+
+    /// The project, with its settings in force; says what became of an interrupted apply.
+    pub(crate) fn project(&self) -> Result<Project, Trouble> {
+        let project = Project::open(&self.surroundings)?;
+        output::set_color(self.color.unwrap_or(project.settings.output.color));
+        if let Some(recovered) = &project.recovered {
+            output::say(match recovered.outcome {
+                RecoverOutcome::Finished => "note: an interrupted run has been completed first",
+                RecoverOutcome::Undone => "note: an interrupted run has been undone first",
+            });
+            for path in &recovered.kept {
+                output::say(format!(
+                    "note: {path} was changed since then and is left as it is"
+                ));
+            }
+        }
+        Ok(project)
+    }
+
+    pub(crate) fn path(&self, given: &Path) -> PathBuf {
+        self.surroundings.path(given)
+    }
+}

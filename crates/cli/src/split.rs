@@ -1,0 +1,150 @@
+//! The words after a recipe's name: drawloom's own options, and what the recipe is given.
+//!
+//! A recipe declares its own variables, so `--anything value` after its name may be one of them and
+//! clap cannot know. Whatever clap does not know is kept in order and read once the recipe is loaded.
+
+use std::ffi::{OsStr, OsString};
+
+use clap::{Arg, Command};
+
+use crate::exit::Trouble;
+
+/// A command line taken apart.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Split {
+    /// What clap reads.
+    pub(crate) known: Vec<OsString>,
+    /// What the recipe reads: values, and options that drawloom does not have.
+    pub(crate) given: Vec<String>,
+    /// `--help` came after the recipe's name and asks about the recipe.
+    pub(crate) wants_recipe_help: bool,
+}
+
+/// Takes the command line apart; `root` is the whole clap tree.
+pub(crate) fn split(words: Vec<OsString>, root: &Command) -> Result<Split, Trouble> {
+    let Some((start, command)) = find_run(&words, root) else {
+        return Ok(Split {
+            known: words,
+            ..Split::default()
+        });
+    };
+    let options = Options { root, command };
+    let mut words = words.into_iter();
+    let mut split = Split {
+        known: words.by_ref().take(start).collect(),
+        ..Split::default()
+    };
+    let mut has_recipe = false;
+    while let Some(word) = words.next() {
+        let text = word.to_str();
+        match options.kind(&word) {
+            Kind::Known { takes_next } => {
+                split.known.push(word);
+                split
+                    .known
+                    .extend(words.by_ref().take(usize::from(takes_next)));
+            }
+            Kind::Help if has_recipe => split.wants_recipe_help = true,
+            Kind::End if has_recipe => {
+                split.given.push(unicode(word)?);
+                for rest in words.by_ref() {
+                    split.given.push(unicode(rest)?);
+                }
+            }
+            Kind::Other if has_recipe => split.given.push(unicode(word)?),
+            Kind::Help | Kind::End | Kind::Other => {
+                has_recipe = text.is_none_or(|text| !text.starts_with('-'));
+                split.known.push(word);
+            }
+        }
+    }
+    Ok(split)
+}
+
+/// Where the words after `run` or `recipe run` start, and the clap command they belong to.
+fn find_run<'a>(words: &[OsString], root: &'a Command) -> Option<(usize, &'a Command)> {
+    let options = Options {
+        root,
+        command: root,
+    };
+    let mut command = root;
+    let mut at = 1;
+    while at < words.len() {
+        if let Kind::Known { takes_next } = options.kind(&words[at]) {
+            at += 1 + usize::from(takes_next);
+            continue;
+        }
+        command = command.find_subcommand(&words[at])?;
+        at += 1;
+        if command.get_name() == "run" {
+            return Some((at, command));
+        }
+    }
+    None
+}
+
+enum Kind {
+    /// An option clap knows; `takes_next` when its value is the next word.
+    Known {
+        takes_next: bool,
+    },
+    Help,
+    /// `--`
+    End,
+    Other,
+}
+
+/// The options that clap accepts at a place: the command's own and the global ones.
+struct Options<'a> {
+    root: &'a Command,
+    command: &'a Command,
+}
+
+impl Options<'_> {
+    fn kind(&self, word: &OsStr) -> Kind {
+        let Some(text) = word.to_str() else {
+            return Kind::Other;
+        };
+        match text {
+            "--" => return Kind::End,
+            "--help" | "-h" => return Kind::Help,
+            _ => {}
+        }
+        let (name, has_value) = match text.split_once('=') {
+            Some((name, _)) => (name, true),
+            None => (text, false),
+        };
+        match self.find(name) {
+            Some(option) => Kind::Known {
+                takes_next: option.get_action().takes_values() && !has_value,
+            },
+            None => Kind::Other,
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<&Arg> {
+        let own = self.command.get_arguments();
+        let global = self
+            .root
+            .get_arguments()
+            .filter(|option| option.is_global_set());
+        own.chain(global)
+            .find(|option| match name.strip_prefix("--") {
+                Some(long) => option.get_long() == Some(long),
+                None => {
+                    let short = name
+                        .strip_prefix('-')
+                        .filter(|rest| rest.chars().count() == 1);
+                    short.is_some()
+                        && option.get_short() == short.and_then(|rest| rest.chars().next())
+                }
+            })
+    }
+}
+
+fn unicode(word: OsString) -> Result<String, Trouble> {
+    word.into_string().map_err(|word| {
+        Trouble::usage(format!("{} is not valid Unicode", word.display()))
+            .hint("values for recipes are text")
+    })
+}

@@ -1,0 +1,157 @@
+//! A project in a temporary folder, and `check`: one command line and everything it must do.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// A folder of its own for one test.
+pub(crate) struct Project {
+    folder: TempDir,
+}
+
+/// What a stream must carry.
+#[derive(Clone, Copy)]
+pub(crate) enum Says<'a> {
+    Nothing,
+    Exactly(&'a str),
+    /// These pieces, in this order.
+    Has(&'a [&'a str]),
+    /// None of these.
+    Lacks(&'a [&'a str]),
+    Anything,
+}
+
+use Says::{Anything, Exactly, Has, Lacks, Nothing};
+
+/// How one command line must end.
+pub(crate) struct Expect<'a> {
+    pub(crate) exit: i32,
+    pub(crate) out: Says<'a>,
+    pub(crate) err: Says<'a>,
+}
+
+/// What a command did.
+pub(crate) struct Ran {
+    pub(crate) exit: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Project {
+    pub(crate) fn empty() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    pub(crate) fn with(files: &[(&str, &str)]) -> Self {
+        let project = Self::empty();
+        for (path, text) in files {
+            project.write(path, text);
+        }
+        project
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    #[track_caller]
+    pub(crate) fn read(&self, path: &str) -> String {
+        let read = std::fs::read_to_string(self.path().join(path));
+        read.unwrap_or_else(|cause| panic!("{path}: {cause}"))
+    }
+
+    /// Every file with its bytes.
+    pub(crate) fn tree(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut tree = BTreeMap::new();
+        let mut folders = vec![self.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                match path.is_dir() {
+                    true => folders.push(path),
+                    false => {
+                        let bytes = std::fs::read(&path).unwrap();
+                        tree.insert(path.strip_prefix(self.path()).unwrap().to_owned(), bytes);
+                    }
+                }
+            }
+        }
+        tree
+    }
+
+    /// The binary with this command line, quoted as for a shell, in this folder.
+    pub(crate) fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("drawloom"));
+        command
+            .args(shlex::split(line).unwrap())
+            .current_dir(self.path());
+        command
+            .stdin(Stdio::null())
+            .env_remove("NO_COLOR")
+            .env("LC_ALL", "C");
+        command
+    }
+
+    pub(crate) fn run(&self, line: &str) -> Ran {
+        Ran::from(self.command(line).output().unwrap())
+    }
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            exit: output.status.code().unwrap_or(-1),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+/// Runs one command line and checks everything about it.
+#[track_caller]
+pub(crate) fn check(project: &Project, line: &str, expect: Expect<'_>) -> Ran {
+    let ran = project.run(line);
+    let context = format!(
+        "drawloom {line}\n--- stdout\n{}\n--- stderr\n{}",
+        ran.out, ran.err
+    );
+    assert_eq!(ran.exit, expect.exit, "exit code of {context}");
+    check_stream("stdout", &ran.out, expect.out, &context);
+    check_stream("stderr", &ran.err, expect.err, &context);
+    ran
+}
+
+#[track_caller]
+fn check_stream(name: &str, text: &str, says: Says<'_>, context: &str) {
+    match says {
+        Nothing => assert!(text.is_empty(), "{name} must be empty: {context}"),
+        Exactly(expected) => assert_eq!(text, expected, "{name} of {context}"),
+        Has(pieces) => {
+            let mut rest = text;
+            for piece in pieces {
+                let at = rest.find(piece);
+                let at = at.unwrap_or_else(|| panic!("{name} lacks {piece:?}: {context}"));
+                rest = &rest[at + piece.len()..];
+            }
+        }
+        Lacks(pieces) => {
+            for piece in pieces {
+                assert!(
+                    !text.contains(piece),
+                    "{name} must not say {piece:?}: {context}"
+                );
+            }
+        }
+        Anything => {}
+    }
+}
