@@ -1,0 +1,288 @@
+//! The one error of this crate: a kind to branch on, and diagnostics that point at a place.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// Most characters of a source line an excerpt repeats.
+const EXCERPT_CHARS_MAX: usize = 160;
+
+/// What went wrong, for callers that branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Kind {
+    /// A manifest (`recipe.yml`, `kit.yml`, frontmatter) is wrong.
+    Manifest,
+    /// The command line names a value nobody declared, or one of the wrong type.
+    Usage,
+    /// Required values are missing and nobody may be asked.
+    Missing,
+    /// There is no such recipe, kit, template or record.
+    NotFound,
+    /// A template, a condition or another expression failed.
+    Template,
+    /// Answers are wrong: unknown keys, wrong types, an old request.
+    Answers,
+    /// A path leaves the project, or may not be written.
+    Path,
+    /// An `inject` has no place to go.
+    Inject,
+    /// The recipe comes from outside and wants to run commands.
+    Untrusted,
+    /// A command failed.
+    Command,
+    /// The person said stop.
+    Aborted,
+    /// A named limit was reached.
+    Limit,
+    /// Known, and not there yet.
+    Unsupported,
+    /// The operating system refused.
+    Io,
+}
+
+/// A place in a file, counted from one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Place {
+    pub line: u32,
+    pub column: u32,
+    /// How many characters the caret underlines.
+    #[serde(skip)]
+    pub width: u32,
+}
+
+/// One thing that is wrong, where, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Diagnostic {
+    pub message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// The source line at the place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// Why a run, a load or an import stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Error {
+    kind: Kind,
+    diagnostics: Vec<Diagnostic>,
+    /// What the recipe's `onError` says, once rendered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    on_error: Option<String>,
+}
+
+impl Diagnostic {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            file: None,
+            place: None,
+            excerpt: None,
+            hint: None,
+        }
+    }
+
+    /// Points at a place of a file whose text is known.
+    #[must_use]
+    pub(crate) fn at(mut self, file: &str, text: &str, place: Place) -> Self {
+        self.excerpt = line_of(text, place.line);
+        self.in_file(file, Some(place))
+    }
+
+    #[must_use]
+    pub(crate) fn in_file(mut self, file: &str, place: Option<Place>) -> Self {
+        self.file = Some(file.to_owned());
+        self.place = place;
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn maybe_hint(mut self, hint: Option<String>) -> Self {
+        self.hint = hint.or(self.hint);
+        self
+    }
+
+    /// `file:line:column: message`, on one line.
+    fn headline(&self) -> String {
+        match (&self.file, self.place) {
+            (Some(file), Some(place)) => {
+                format!("{file}:{}:{}: {}", place.line, place.column, self.message)
+            }
+            (Some(file), None) => format!("{file}: {}", self.message),
+            _ => self.message.clone(),
+        }
+    }
+
+    fn report(&self, out: &mut String) {
+        out.push_str(&self.headline());
+        if let (Some(place), Some(excerpt)) = (self.place, &self.excerpt) {
+            let number = place.line.to_string();
+            let gutter = " ".repeat(number.len());
+            let before: String = excerpt
+                .chars()
+                .take((place.column as usize).saturating_sub(1))
+                .map(|c| if c == '\t' { '\t' } else { ' ' })
+                .collect();
+            let carets = "^".repeat(place.width.max(1) as usize);
+            out.push_str(&format!(
+                "\n{gutter} |\n{number} | {excerpt}\n{gutter} | {before}{carets}"
+            ));
+        }
+        if let Some(hint) = &self.hint {
+            out.push_str("\n  hint: ");
+            out.push_str(hint);
+        }
+    }
+}
+
+impl Error {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self::of(kind, vec![Diagnostic::new(message)])
+    }
+
+    pub(crate) fn of(kind: Kind, diagnostics: Vec<Diagnostic>) -> Self {
+        Self {
+            kind,
+            diagnostics,
+            on_error: None,
+        }
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Everything that is wrong, in the order of the files.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// What the recipe itself says about a failure.
+    pub fn on_error(&self) -> Option<&str> {
+        self.on_error.as_deref()
+    }
+
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        if let Some(last) = self.diagnostics.last_mut() {
+            last.hint.get_or_insert(hint.into());
+        }
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn and_says(mut self, text: String) -> Self {
+        self.on_error = Some(text).filter(|text| !text.trim().is_empty());
+        self
+    }
+
+    /// Adds a sentence about what was done after the failure.
+    #[must_use]
+    pub(crate) fn and_then(mut self, sentence: &str) -> Self {
+        if let Some(last) = self.diagnostics.last_mut() {
+            last.message.push(' ');
+            last.message.push_str(sentence);
+        }
+        self
+    }
+
+    /// Says where, unless a place is known already.
+    #[must_use]
+    pub(crate) fn at(mut self, file: &str, text: &str, place: Place) -> Self {
+        for diagnostic in &mut self.diagnostics {
+            if diagnostic.file.is_none() {
+                *diagnostic = diagnostic.clone().at(file, text, place);
+            }
+        }
+        self
+    }
+
+    /// Everything on many lines: place, excerpt, caret and hint of each diagnostic.
+    pub fn report(&self) -> String {
+        let mut out = String::new();
+        for (index, diagnostic) in self.diagnostics.iter().enumerate() {
+            if index > 0 {
+                out.push_str("\n\n");
+            }
+            diagnostic.report(&mut out);
+        }
+        if let Some(text) = &self.on_error {
+            out.push_str("\n\n");
+            out.push_str(text.trim_end());
+        }
+        out
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, diagnostic) in self.diagnostics.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            f.write_str(&diagnostic.headline())?;
+            if let Some(hint) = &diagnostic.hint {
+                write!(f, " ({hint})")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<workspace::Error> for Error {
+    fn from(error: workspace::Error) -> Self {
+        use workspace::ErrorKind;
+        let kind = match error.kind() {
+            ErrorKind::InvalidPath | ErrorKind::Escape | ErrorKind::Denied => Kind::Path,
+            ErrorKind::NotFound => Kind::NotFound,
+            ErrorKind::Limit => Kind::Limit,
+            _ => Kind::Io,
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
+fn line_of(text: &str, line: u32) -> Option<String> {
+    let line = text.lines().nth(line.checked_sub(1)? as usize)?;
+    Some(line.trim_end().chars().take(EXCERPT_CHARS_MAX).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_shows_the_line_under_a_caret() {
+        let place = Place {
+            line: 2,
+            column: 3,
+            width: 4,
+        };
+        let diagnostic = Diagnostic::new("unknown key `nmae`")
+            .at("recipe.yml", "a: 1\n  nmae: x\n", place)
+            .hint("did you mean `name`?");
+        let error = Error::of(Kind::Manifest, vec![diagnostic]);
+        assert_eq!(
+            error.report(),
+            "recipe.yml:2:3: unknown key `nmae`\n  |\n2 |   nmae: x\n  |   ^^^^\n  hint: did you mean `name`?"
+        );
+        assert_eq!(
+            error.to_string(),
+            "recipe.yml:2:3: unknown key `nmae` (did you mean `name`?)"
+        );
+    }
+}

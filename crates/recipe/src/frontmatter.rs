@@ -1,0 +1,421 @@
+//! Frontmatter: what a template file says about where and how its text is put.
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use crate::error::{Diagnostic, Error, Kind, Place};
+use crate::fields::{Datum, Fields, Foreign, Problems};
+use crate::inject::Position;
+use crate::yaml::{self, Data};
+
+/// A template file cut in two.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Split<'t> {
+    /// From the opening `---` up to the closing one, both lines' marks left out of the values.
+    pub(crate) matter: Option<&'t str>,
+    pub(crate) body: &'t str,
+    /// The line of the file the body begins on.
+    pub(crate) body_line: u32,
+}
+
+/// The attributes as written: their strings are templates still.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Frontmatter {
+    pub(crate) attributes: IndexMap<String, Datum>,
+}
+
+/// The attributes after rendering, typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Directives {
+    pub(crate) to: To,
+    pub(crate) force: bool,
+    pub(crate) unless_exists: bool,
+    pub(crate) skip_if: Option<String>,
+    pub(crate) inject: Option<Position>,
+    pub(crate) eof_last: Option<bool>,
+    pub(crate) from: Option<String>,
+    pub(crate) sh: Option<String>,
+    pub(crate) sh_ignore_exit: bool,
+    pub(crate) message: Option<String>,
+    pub(crate) executable: bool,
+}
+
+/// Where a template's text goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum To {
+    /// No `to`: the template's own path, without `.jig`.
+    #[default]
+    Mirror,
+    /// `to:` with nothing, or `null`: no file this time.
+    Nowhere,
+    Path(String),
+}
+
+const KEYS: [&str; 17] = [
+    "to",
+    "force",
+    "unless_exists",
+    "skip_if",
+    "inject",
+    "before",
+    "after",
+    "at_line",
+    "prepend",
+    "append",
+    "eof_last",
+    "from",
+    "sh",
+    "sh_ignore_exit",
+    "message",
+    "echo",
+    "executable",
+];
+
+const FOREIGN: [Foreign; 4] = [
+    ("setup", "use a `shell` step"),
+    ("spinner", "remove it; progress is shown anyway"),
+    ("when", "put `when:` on the step, or `skip_if:` here"),
+    (
+        "title",
+        "this looks like the file's own frontmatter: put an empty one, `---` twice, above it",
+    ),
+];
+
+const POSITIONS: [&str; 5] = ["before", "after", "at_line", "prepend", "append"];
+
+const FENCE: &str = "---";
+
+/// Finds the frontmatter: `---`, lines, `---` at the very beginning of a file.
+pub(crate) fn split(text: &str) -> Split<'_> {
+    let whole = Split {
+        matter: None,
+        body: text,
+        body_line: 1,
+    };
+    let mut lines = text.split_inclusive('\n');
+    let Some(first) = lines.next().filter(|line| line.trim_end() == FENCE) else {
+        return whole;
+    };
+    let mut at = first.len();
+    for (index, line) in lines.enumerate() {
+        if line.trim_end() == FENCE {
+            return Split {
+                matter: Some(&text[..at]),
+                body: &text[at + line.len()..],
+                body_line: u32::try_from(index + 3).unwrap_or(u32::MAX),
+            };
+        }
+        at += line.len();
+    }
+    whole
+}
+
+/// Reads the attributes of a frontmatter found by [`split`].
+pub(crate) fn parse(file: &str, matter: &str) -> Result<Frontmatter, Error> {
+    let text = quote_mustaches(matter);
+    let root = yaml::parse(file, &text)?;
+    if root.is_null() {
+        return Ok(Frontmatter::default());
+    }
+    let mut problems = Problems::new(file, &text);
+    let Some(fields) = Fields::open(&root, "frontmatter", &mut problems) else {
+        return problems.finish(None);
+    };
+    fields.only(&[&KEYS], &FOREIGN, &mut problems);
+    let mut attributes = IndexMap::new();
+    let Data::Map(entries) = &root.data else {
+        return problems.finish(None);
+    };
+    for entry in entries {
+        if matches!(entry.value.data, Data::List(_) | Data::Map(_)) {
+            let message = format!(
+                "`{}` must be one value, found {}",
+                entry.key,
+                entry.value.kind()
+            );
+            problems.note(entry.value.at, message);
+        }
+        let value = match entry.value.written(&text) {
+            Some(written) if entry.value.to_json().is_number() => Value::String(written),
+            _ => entry.value.to_json(),
+        };
+        let place = entry.value.at.place(&text);
+        attributes.insert(entry.key.clone(), Datum { value, place });
+    }
+    problems.finish(Some(Frontmatter { attributes }))
+}
+
+/// `to: {{ name }}.ts` is not YAML, but there is only one thing it can mean.
+fn quote_mustaches(matter: &str) -> String {
+    let quote = |line: &str| {
+        let bare = line.trim_end();
+        let (key, value) = bare.split_once(':')?;
+        let value = value.trim_start();
+        let is_key = key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        (is_key && value.starts_with("{{")).then(|| {
+            format!(
+                "{key}: '{}'{}",
+                value.replace('\'', "''"),
+                &line[bare.len()..]
+            )
+        })
+    };
+    matter
+        .split_inclusive('\n')
+        .map(|line| quote(line).unwrap_or_else(|| line.to_owned()))
+        .collect()
+}
+
+impl Frontmatter {
+    /// The directives, given each attribute's rendered value.
+    pub(crate) fn directives(
+        &self,
+        file: &str,
+        rendered: &IndexMap<String, Value>,
+    ) -> Result<Directives, Error> {
+        let reader = Reader {
+            file,
+            source: self,
+            rendered,
+        };
+        reader.read()
+    }
+}
+
+struct Reader<'r> {
+    file: &'r str,
+    source: &'r Frontmatter,
+    rendered: &'r IndexMap<String, Value>,
+}
+
+impl Reader<'_> {
+    fn read(&self) -> Result<Directives, Error> {
+        Ok(Directives {
+            to: self.to(),
+            force: self.flag("force")?,
+            unless_exists: self.flag("unless_exists")?,
+            skip_if: self.text("skip_if"),
+            inject: self.position()?,
+            eof_last: self.optional_flag("eof_last")?,
+            from: self.text("from"),
+            sh: self.text("sh"),
+            sh_ignore_exit: self.flag("sh_ignore_exit")?,
+            message: self.text("message").or_else(|| self.text("echo")),
+            executable: self.flag("executable")?,
+        })
+    }
+
+    fn to(&self) -> To {
+        match self.rendered.get("to") {
+            None => To::Mirror,
+            Some(value) => match as_text(value) {
+                Some(path) if !path.trim().is_empty() && path.trim() != "null" => {
+                    To::Path(path.trim().to_owned())
+                }
+                _ => To::Nowhere,
+            },
+        }
+    }
+
+    fn position(&self) -> Result<Option<Position>, Error> {
+        let given: Vec<&str> = POSITIONS
+            .into_iter()
+            .filter(|key| self.text(key).is_some_and(|text| text != "false"))
+            .collect();
+        if !self.flag("inject")? {
+            return match given.first() {
+                Some(key) if !self.rendered.contains_key("inject") => Err(self.wrong(
+                    key,
+                    format!("`{key}` has no meaning without `inject: true`"),
+                )),
+                _ => Ok(None),
+            };
+        }
+        let [key] = given[..] else {
+            let message = match given.get(1) {
+                None => "`inject` does not say where".to_owned(),
+                Some(second) => format!("`{}` and `{second}` name two places", given[0]),
+            };
+            let hint = format!("use exactly one of {}", POSITIONS.join(", "));
+            return Err(self
+                .wrong(given.get(1).unwrap_or(&"inject"), message)
+                .hint(hint));
+        };
+        let text = self.text(key).unwrap_or_default();
+        Ok(Some(match key {
+            "before" => Position::Before(text),
+            "after" => Position::After(text),
+            "prepend" => Position::Prepend,
+            "append" => Position::Append,
+            _ => Position::AtLine(text.trim().parse().map_err(|_| {
+                self.wrong(
+                    key,
+                    format!("`at_line` must be a line index from 0, found `{text}`"),
+                )
+            })?),
+        }))
+    }
+
+    /// A text that says something; `null` and blank say nothing.
+    fn text(&self, key: &str) -> Option<String> {
+        let text = as_text(self.rendered.get(key)?)?;
+        (!text.trim().is_empty()).then_some(text)
+    }
+
+    fn flag(&self, key: &str) -> Result<bool, Error> {
+        Ok(self.optional_flag(key)?.unwrap_or(false))
+    }
+
+    fn optional_flag(&self, key: &str) -> Result<Option<bool>, Error> {
+        match self.text(key).as_deref().map(str::trim) {
+            None | Some("undefined" | "null") => Ok(None),
+            Some("true") => Ok(Some(true)),
+            Some("false") => Ok(Some(false)),
+            Some(other) => {
+                let message = format!("`{key}` must be `true` or `false`, found `{other}`");
+                Err(self.wrong(key, message))
+            }
+        }
+    }
+
+    fn wrong(&self, key: &str, message: String) -> Error {
+        let place = self.source.attributes.get(key).map(|datum| datum.place);
+        let place = place.unwrap_or(Place {
+            line: 1,
+            column: 1,
+            width: 3,
+        });
+        let diagnostic = Diagnostic::new(message).in_file(self.file, Some(place));
+        Error::of(Kind::Manifest, vec![diagnostic])
+    }
+}
+
+fn as_text(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    }
+}
+
+/// Whether a rendered `skip_if` of a file that is added means "skip".
+pub(crate) fn says_skip(text: &str) -> bool {
+    !matches!(text.trim(), "" | "false" | "null" | "undefined" | "0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(matter: &str, expected: Result<Directives, &str>) {
+        let text = format!("---\n{matter}---\nbody\n");
+        let cut = split(&text);
+        let found = parse("t.jig", cut.matter.unwrap()).and_then(|parsed| {
+            let rendered = parsed
+                .attributes
+                .iter()
+                .map(|(k, d)| (k.clone(), d.value.clone()));
+            parsed.directives("t.jig", &rendered.collect())
+        });
+        match (found, expected) {
+            (Ok(found), Ok(expected)) => assert_eq!(found, expected),
+            (Err(found), Err(expected)) => {
+                assert!(found.to_string().contains(expected), "{found}");
+            }
+            (found, expected) => panic!("{found:?} is not {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn attributes_become_typed_directives() {
+        let path = |text: &str| To::Path(text.to_owned());
+        check(
+            "to: a/b.ts\n",
+            Ok(Directives {
+                to: path("a/b.ts"),
+                ..Directives::default()
+            }),
+        );
+        check(
+            "to:\n",
+            Ok(Directives {
+                to: To::Nowhere,
+                ..Directives::default()
+            }),
+        );
+        check(
+            "to: 'null'\n",
+            Ok(Directives {
+                to: To::Nowhere,
+                ..Directives::default()
+            }),
+        );
+        check("", Ok(Directives::default()));
+        check(
+            "to: {{ name }}/it's.ts\nforce: true\n",
+            Ok(Directives {
+                to: path("{{ name }}/it's.ts"),
+                force: true,
+                ..Directives::default()
+            }),
+        );
+        check(
+            "inject: true\nat_line: 010\nto: a\n",
+            Ok(Directives {
+                to: path("a"),
+                inject: Some(Position::AtLine(10)),
+                ..Directives::default()
+            }),
+        );
+        check(
+            "inject: true\nprepend: false\nafter: x\neof_last: false\n",
+            Ok(Directives {
+                inject: Some(Position::After("x".to_owned())),
+                eof_last: Some(false),
+                ..Directives::default()
+            }),
+        );
+    }
+
+    #[test]
+    fn contradictions_are_errors_with_a_place() {
+        check("inject: true\nto: a\n", Err("does not say where"));
+        check("inject: true\nafter: x\nbefore: y\n", Err("two places"));
+        check("after: x\n", Err("without `inject: true`"));
+        check("force: maybe\n", Err("t.jig:2:8: `force` must be"));
+        check("unless_exist: true\n", Err("did you mean `unless_exists`?"));
+        check("inject: true\nat_line: last\n", Err("line index"));
+        check("to: [a]\n", Err("must be one value"));
+        check("title: Hello\n", Err("file's own frontmatter"));
+    }
+
+    #[test]
+    fn only_a_closed_fence_at_the_top_is_frontmatter() {
+        for (text, matter, body, line) in [
+            ("---\nto: a\n---\nx\n", Some("---\nto: a\n"), "x\n", 4),
+            (
+                "---\r\nto: a\r\n---\r\nx\r\n",
+                Some("---\r\nto: a\r\n"),
+                "x\r\n",
+                4,
+            ),
+            (
+                "---\n---\n---\ntitle: x\n---\n",
+                Some("---\n"),
+                "---\ntitle: x\n---\n",
+                3,
+            ),
+            ("---\nto: a\n", None, "---\nto: a\n", 1),
+            ("x\n---\na\n---\n", None, "x\n---\na\n---\n", 1),
+            ("", None, "", 1),
+        ] {
+            let expected = Split {
+                matter,
+                body,
+                body_line: line,
+            };
+            assert_eq!(split(text), expected, "{text:?}");
+        }
+    }
+}

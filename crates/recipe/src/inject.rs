@@ -1,0 +1,219 @@
+//! Putting lines into an existing text: pure, idempotent, and faithful to the text's line ends.
+
+use std::ops::Range;
+
+/// Where the lines go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Position {
+    /// Above the line the anchor is found on.
+    Before(String),
+    /// Below the line the anchor ends on.
+    After(String),
+    /// Above the line with this index, counted from zero.
+    AtLine(usize),
+    Prepend,
+    Append,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Injected {
+    Text(String),
+    /// The lines are there already.
+    Present,
+}
+
+/// Why there is no place for the lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NoPlace<E> {
+    /// The anchor matches nothing.
+    AnchorMissing(String),
+    /// The target has fewer lines.
+    LineMissing { wanted: usize, lines: usize },
+    /// The anchor itself is broken.
+    Anchor(E),
+}
+
+/// Finds the first match of an anchor in a text.
+pub(crate) type Find<'f, E> = dyn Fn(&str) -> Result<Option<Range<usize>>, E> + 'f;
+
+/// Inserts `body` as whole lines into `target`.
+///
+/// The place is first looked for line by line, then over the whole text, so that an anchor may span
+/// lines. Lines that already stand at the place are not inserted again.
+pub(crate) fn inject<E>(
+    target: &str,
+    body: &str,
+    position: &Position,
+    find: &Find<'_, E>,
+) -> Result<Injected, NoPlace<E>> {
+    let lines: Vec<&str> = target.split_inclusive('\n').collect();
+    let body: Vec<&str> = body_lines(body);
+    if body.iter().all(|line| line.trim().is_empty()) {
+        return Ok(Injected::Present);
+    }
+    let index = match position {
+        Position::Prepend | Position::Append => {
+            if stands_anywhere(&lines, &body) {
+                return Ok(Injected::Present);
+            }
+            if *position == Position::Prepend {
+                0
+            } else {
+                lines.len()
+            }
+        }
+        Position::AtLine(wanted) if *wanted > lines.len() => {
+            return Err(NoPlace::LineMissing {
+                wanted: *wanted,
+                lines: lines.len(),
+            });
+        }
+        Position::AtLine(wanted) => {
+            if stands_below(&lines, &body, *wanted) {
+                return Ok(Injected::Present);
+            }
+            *wanted
+        }
+        Position::Before(anchor) => {
+            let places = anchors(target, &lines, find).map_err(NoPlace::Anchor)?;
+            let first = places.first().map(|place| place.start);
+            if places
+                .iter()
+                .any(|place| stands_above(&lines, &body, place.start))
+            {
+                return Ok(Injected::Present);
+            }
+            first.ok_or_else(|| NoPlace::AnchorMissing(anchor.clone()))?
+        }
+        Position::After(anchor) => {
+            let places = anchors(target, &lines, find).map_err(NoPlace::Anchor)?;
+            let first = places.first().map(|place| place.end);
+            if places
+                .iter()
+                .any(|place| stands_below(&lines, &body, place.end))
+            {
+                return Ok(Injected::Present);
+            }
+            first.ok_or_else(|| NoPlace::AnchorMissing(anchor.clone()))?
+        }
+    };
+    Ok(Injected::Text(insert(&lines, &body, index)))
+}
+
+/// The line end most of a text uses.
+pub(crate) fn line_end(text: &str) -> &'static str {
+    let crlf = text.matches("\r\n").count();
+    let all = text.matches('\n').count();
+    if crlf * 2 > all { "\r\n" } else { "\n" }
+}
+
+/// The text with every line end replaced.
+pub(crate) fn with_line_end(text: &str, end: &str) -> String {
+    let plain = text.replace("\r\n", "\n");
+    if end == "\n" {
+        plain
+    } else {
+        plain.replace('\n', end)
+    }
+}
+
+/// The ranges of lines the anchor matches: single lines, else one span over several.
+fn anchors<E>(target: &str, lines: &[&str], find: &Find<'_, E>) -> Result<Vec<Range<usize>>, E> {
+    let mut places = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        if find(bare(line))?.is_some() {
+            places.push(index..index + 1);
+        }
+    }
+    if !places.is_empty() {
+        return Ok(places);
+    }
+    let Some(found) = find(target)? else {
+        return Ok(places);
+    };
+    let line_of = |offset: usize| target[..offset].matches('\n').count();
+    // A match that ends with a line end ends on that line, not on the next.
+    let last = found.end.saturating_sub(1).max(found.start);
+    let end = (line_of(floor(target, last)) + 1).min(lines.len());
+    Ok(vec![line_of(found.start)..end])
+}
+
+fn floor(text: &str, mut offset: usize) -> usize {
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    offset
+}
+
+fn body_lines(body: &str) -> Vec<&str> {
+    body.split_inclusive('\n').map(bare).collect()
+}
+
+fn bare(line: &str) -> &str {
+    let line = line.strip_suffix('\n').unwrap_or(line);
+    line.strip_suffix('\r').unwrap_or(line)
+}
+
+fn stands_at(lines: &[&str], body: &[&str], index: usize) -> bool {
+    lines.len() >= index + body.len()
+        && body
+            .iter()
+            .zip(&lines[index..])
+            .all(|(wanted, line)| *wanted == bare(line))
+}
+
+fn stands_anywhere(lines: &[&str], body: &[&str]) -> bool {
+    (0..lines.len()).any(|index| stands_at(lines, body, index))
+}
+
+/// Whether the lines begin in the paragraph below `from`: others may have been put there since.
+fn stands_below(lines: &[&str], body: &[&str], from: usize) -> bool {
+    for index in from..lines.len() {
+        if stands_at(lines, body, index) {
+            return true;
+        }
+        if bare(lines[index]).trim().is_empty() {
+            return false;
+        }
+    }
+    false
+}
+
+/// Whether the lines end in the paragraph above `until`.
+fn stands_above(lines: &[&str], body: &[&str], until: usize) -> bool {
+    for end in (1..=until).rev() {
+        if end >= body.len() && stands_at(lines, body, end - body.len()) {
+            return true;
+        }
+        if bare(lines[end - 1]).trim().is_empty() {
+            return false;
+        }
+    }
+    false
+}
+
+fn insert(lines: &[&str], body: &[&str], index: usize) -> String {
+    let whole: String = lines.concat();
+    let end = line_end(&whole);
+    let mut out =
+        String::with_capacity(whole.len() + body.iter().map(|l| l.len() + 2).sum::<usize>());
+    for line in &lines[..index] {
+        out.push_str(line);
+    }
+    let unfinished = !out.is_empty() && !out.ends_with('\n');
+    if unfinished {
+        out.push_str(end);
+    }
+    for (at, line) in body.iter().enumerate() {
+        out.push_str(line);
+        // A text without a final line end stays one.
+        if !(unfinished && at + 1 == body.len()) {
+            out.push_str(end);
+        }
+    }
+    for line in &lines[index..] {
+        out.push_str(line);
+    }
+    out
+}

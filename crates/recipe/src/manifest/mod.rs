@@ -1,0 +1,160 @@
+//! `recipe.yml`, typed: what a recipe declares, with the place of everything that can go wrong later.
+//!
+//! All problems of a manifest are reported at once.
+
+mod order;
+mod step;
+mod tool;
+mod variable;
+
+use indexmap::IndexMap;
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+use crate::fields::{Fields, Foreign, Problems};
+use crate::yaml;
+
+pub use crate::fields::{Datum, Text};
+pub use order::Order;
+pub use step::{ForEach, STEPS_MAX, Step};
+pub use tool::{
+    Action, Check, EnsureDirs, Format, Group, Install, Patch, PromptKind, PromptStep, Query, Shell,
+    SubRecipe, TemplateStep, Tool,
+};
+pub use variable::{Type, Variable};
+
+/// Everything a `recipe.yml` says.
+#[derive(Clone, Debug)]
+pub struct Manifest {
+    pub name: String,
+    pub description: Option<String>,
+    pub version: Option<String>,
+    pub author: Option<String>,
+    pub category: Option<String>,
+    pub tags: Vec<String>,
+    pub variables: IndexMap<String, Variable>,
+    pub steps: Vec<Step>,
+    pub order: Order,
+    pub examples: Vec<Example>,
+    /// What the recipe hands to recipes that follow it; documentation for now.
+    pub provides: Vec<String>,
+    pub on_success: Option<Text>,
+    pub on_error: Option<Text>,
+}
+
+/// A worked example: values, and what they give.
+#[derive(Clone, Debug)]
+pub struct Example {
+    pub title: String,
+    pub description: Option<String>,
+    pub variables: Map<String, Value>,
+}
+
+const KEYS: [&str; 14] = [
+    "name",
+    "description",
+    "version",
+    "author",
+    "category",
+    "tags",
+    "variables",
+    "steps",
+    "examples",
+    "provides",
+    "outputs",
+    "onSuccess",
+    "onError",
+    "engines",
+];
+
+/// What Hypergen reads and never acts on; silently ignoring it here as well would be a lie.
+const FOREIGN: [Foreign; 4] = [
+    (
+        "hooks",
+        "write the commands as `shell` steps; `onSuccess` and `onError` are texts",
+    ),
+    (
+        "settings",
+        "put `timeout`, `retries` and `continueOnError` on the steps they concern",
+    ),
+    (
+        "composition",
+        "use a step with `recipe:` to include another recipe",
+    ),
+    (
+        "dependencies",
+        "use a step with `recipe:` for each recipe this one needs",
+    ),
+];
+
+/// Reads a manifest; `file` is how errors name it.
+pub fn parse(file: &str, text: &str) -> Result<Manifest, Error> {
+    let root = yaml::parse(file, text)?;
+    let mut problems = Problems::new(file, text);
+    let manifest = read(&root, &mut problems);
+    problems.finish(manifest)
+}
+
+fn read(root: &yaml::Node, problems: &mut Problems<'_>) -> Option<Manifest> {
+    let fields = Fields::open(root, "a recipe", problems)?;
+    fields.only(&[&KEYS], &FOREIGN, problems);
+    let name = fields.required("name", problems);
+    let variables = variable::read_all(&fields, problems);
+    if !fields.has("steps") {
+        problems.note_with_hint(
+            fields.at,
+            "`steps` is missing in a recipe",
+            Some("a recipe needs at least one step".to_owned()),
+        );
+    }
+    let steps = step::read_all(&fields, "steps", problems);
+    let order = order::decide(&steps, problems);
+    Some(Manifest {
+        name: name?.text,
+        description: fields.string("description", problems),
+        version: fields.string("version", problems),
+        author: fields.string("author", problems),
+        category: fields.string("category", problems),
+        tags: fields.strings("tags", problems),
+        variables,
+        steps,
+        order: order?,
+        examples: read_examples(&fields, problems),
+        provides: read_provides(&fields, problems),
+        on_success: fields.text("onSuccess", problems),
+        on_error: fields.text("onError", problems),
+    })
+}
+
+fn read_examples(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Vec<Example> {
+    let keys = ["title", "description", "variables", "expectedResult"];
+    let mut examples = Vec::new();
+    for node in fields.list("examples", problems) {
+        let Some(fields) = Fields::open(node, "an example", problems) else {
+            continue;
+        };
+        fields.only(&[&keys], &[], problems);
+        examples.push(Example {
+            title: fields.string("title", problems).unwrap_or_default(),
+            description: fields.string("description", problems),
+            variables: fields.json_map("variables", problems),
+        });
+    }
+    examples
+}
+
+fn read_provides(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Vec<String> {
+    let mut provides = Vec::new();
+    for node in fields.list("provides", problems) {
+        if let Some(name) = node.written(problems.text) {
+            provides.push(name);
+            continue;
+        }
+        let Some(fields) = Fields::open(node, "an entry of `provides`", problems) else {
+            continue;
+        };
+        fields.only(&[&["name", "type", "description"]], &[], problems);
+        provides.extend(fields.required("name", problems).map(|name| name.text));
+    }
+    provides
+}

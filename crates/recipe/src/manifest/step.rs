@@ -1,0 +1,168 @@
+//! Steps: what they share, whatever their tool.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::tool::{self, Tool};
+use super::variable::is_name;
+use crate::error::Place;
+use crate::fields::{Datum, Fields, Foreign, Problems, Text};
+use crate::yaml::Node;
+
+/// Most steps of one list.
+pub const STEPS_MAX: usize = 1000;
+
+/// One step of a recipe.
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub name: String,
+    pub place: Place,
+    pub tool: Tool,
+    pub description: Option<String>,
+    pub when: Option<Text>,
+    pub depends_on: Vec<Text>,
+    pub continue_on_error: bool,
+    pub timeout: Option<Duration>,
+    pub retries: u32,
+    /// Values for this step alone; strings are templates.
+    pub variables: Map<String, Value>,
+    pub environment: Vec<(String, Text)>,
+    /// Variables set from the step's result.
+    pub exports: Vec<(String, Text)>,
+    pub for_each: Option<ForEach>,
+    /// Commands of neighbouring steps that say so run at the same time.
+    pub parallel: bool,
+}
+
+/// One template, many files.
+#[derive(Clone, Debug)]
+pub struct ForEach {
+    /// A list, or an expression that gives one.
+    pub list: Datum,
+    pub item: String,
+    pub index: String,
+}
+
+const KEYS: [&str; 16] = [
+    "name",
+    "tool",
+    "description",
+    "when",
+    "dependsOn",
+    "continueOnError",
+    "timeout",
+    "retries",
+    "variables",
+    "environment",
+    "exports",
+    "forEach",
+    "as",
+    "index",
+    "parallel",
+    "tags",
+];
+
+const FOREIGN: [Foreign; 3] = [
+    ("if", "write `when:`"),
+    ("condition", "write `when:`"),
+    ("needs", "write `dependsOn:`"),
+];
+
+const RETRIES_MAX: u32 = 100;
+
+/// Reads a list of steps.
+pub(super) fn read_all(fields: &Fields<'_>, key: &str, problems: &mut Problems<'_>) -> Vec<Step> {
+    let nodes = fields.list(key, problems);
+    if nodes.len() > STEPS_MAX {
+        let message = format!(
+            "{} steps are more than STEPS_MAX = {STEPS_MAX}",
+            nodes.len()
+        );
+        problems.note(fields.key_at(key), message);
+        return Vec::new();
+    }
+    if fields.has(key) && nodes.is_empty() {
+        problems.note(fields.key_at(key), format!("`{key}` is empty"));
+    }
+    nodes
+        .iter()
+        .enumerate()
+        .filter_map(|(index, node)| read(node, index, problems))
+        .collect()
+}
+
+fn read(node: &Node, index: usize, problems: &mut Problems<'_>) -> Option<Step> {
+    let fields = Fields::open(node, "a step", problems)?;
+    let tool_name = tool::name_of(&fields, problems)?;
+    fields.only(&[&KEYS, tool::keys(tool_name)], &FOREIGN, problems);
+    let tool = tool::read(tool_name, &fields, problems);
+    let place = fields.key_at("name").place(problems.text);
+    // Inside `sequence` and `parallel` nobody needs to refer to a step, so a name is optional.
+    let name = fields.string("name", problems);
+    let step = Step {
+        name: name.unwrap_or_else(|| format!("step {}", index + 1)),
+        place,
+        tool: tool?,
+        description: fields.string("description", problems),
+        when: fields.text("when", problems),
+        depends_on: fields.texts("dependsOn", problems),
+        continue_on_error: fields.flag("continueOnError", problems).unwrap_or(false),
+        timeout: fields.duration("timeout", problems),
+        retries: fields.count("retries", problems).unwrap_or(0),
+        variables: fields.json_map("variables", problems),
+        environment: fields.text_map("environment", problems),
+        exports: fields.text_map("exports", problems),
+        for_each: read_for_each(&fields, problems),
+        parallel: read_parallel(&fields, problems),
+    };
+    if step.retries > RETRIES_MAX {
+        let message = format!("`retries` is more than RETRIES_MAX = {RETRIES_MAX}");
+        problems.note(fields.key_at("retries"), message);
+    }
+    for (name, text) in &step.exports {
+        if !is_name(name) {
+            let message = format!("`{name}` cannot be the name of a variable");
+            problems.note_at(text.place, message, None);
+        }
+    }
+    Some(step)
+}
+
+/// `parallel: true` marks a step; `parallel: [steps]` is the tool.
+fn read_parallel(fields: &Fields<'_>, problems: &mut Problems<'_>) -> bool {
+    let is_tool = fields
+        .node("parallel")
+        .is_some_and(|node| matches!(node.data, crate::yaml::Data::List(_)));
+    !is_tool && fields.flag("parallel", problems).unwrap_or(false)
+}
+
+fn read_for_each(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<ForEach> {
+    let mut name = |key: &str, default: &str, problems: &mut Problems<'_>| {
+        let Some(text) = fields.text(key, problems) else {
+            return default.to_owned();
+        };
+        if !is_name(&text.text) {
+            let message = format!("`{}` cannot be the name of a variable", text.text);
+            problems.note_at(text.place, message, None);
+        }
+        text.text
+    };
+    let item = name("as", "item", problems);
+    let index = name("index", "index", problems);
+    let Some(list) = fields.datum("forEach", problems) else {
+        for key in ["as", "index"] {
+            if fields.has(key) {
+                let message = format!("`{key}` has no meaning without `forEach`");
+                problems.note(fields.key_at(key), message);
+            }
+        }
+        return None;
+    };
+    if !matches!(list.value, Value::Array(_) | Value::String(_)) {
+        let message = "`forEach` must be a list, or an expression that gives one";
+        problems.note_at(list.place, message, None);
+        return None;
+    }
+    Some(ForEach { list, item, index })
+}

@@ -1,0 +1,448 @@
+//! Tools: what each kind of step needs to know.
+
+use serde_json::{Map, Value};
+
+use super::order::{self, Order};
+use super::step::{self, Step};
+use crate::fields::{Datum, Fields, Problems, Text};
+use crate::nearest::suggestion;
+use crate::yaml::Data;
+
+/// What a step does.
+#[derive(Clone, Debug)]
+pub enum Tool {
+    Template(TemplateStep),
+    Shell(Shell),
+    Action(Action),
+    Prompt(PromptStep),
+    Query(Query),
+    Patch(Patch),
+    EnsureDirs(EnsureDirs),
+    Install(Install),
+    Recipe(SubRecipe),
+    Sequence(Group),
+    Parallel(Group),
+}
+
+/// Renders a file, several files, or a directory tree.
+#[derive(Clone, Debug)]
+pub struct TemplateStep {
+    pub templates: Vec<Text>,
+    /// Where a single template goes, instead of its frontmatter's `to`.
+    pub to: Option<Text>,
+    /// Where relative targets begin, instead of the project's root.
+    pub output_dir: Option<Text>,
+    pub overwrite: bool,
+    pub exclude: Vec<Text>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Shell {
+    pub command: Text,
+    pub cwd: Option<Text>,
+    pub env: Vec<(String, Text)>,
+}
+
+/// A program that reads JSON and writes JSON.
+#[derive(Clone, Debug)]
+pub struct Action {
+    /// The program and its arguments; one text is split as a shell would.
+    pub command: Vec<Text>,
+    pub parameters: Map<String, Value>,
+    pub cwd: Option<Text>,
+}
+
+#[derive(Clone, Debug)]
+pub struct PromptStep {
+    pub variable: String,
+    pub kind: PromptKind,
+    pub message: Option<Text>,
+    pub default: Option<Datum>,
+    pub options: Vec<String>,
+    /// A regular expression a text must match.
+    pub validate: Option<Text>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PromptKind {
+    Text,
+    Confirm,
+    Select,
+    MultiSelect,
+}
+
+/// Reads values out of a file of the project.
+#[derive(Clone, Debug)]
+pub struct Query {
+    pub file: Text,
+    pub format: Option<Format>,
+    pub checks: Vec<Check>,
+    pub expression: Option<Text>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Check {
+    pub path: Text,
+    pub export: Option<String>,
+    pub export_exists: Option<String>,
+}
+
+/// Merges values into a file of the project.
+#[derive(Clone, Debug)]
+pub struct Patch {
+    pub file: Text,
+    pub format: Option<Format>,
+    pub merge: Datum,
+    pub create_if_missing: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Json,
+    Yaml,
+    Toml,
+    Env,
+}
+
+#[derive(Clone, Debug)]
+pub struct EnsureDirs {
+    pub paths: Vec<Text>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Install {
+    pub packages: Vec<Text>,
+    pub dev: bool,
+    /// A failure is reported and the run goes on.
+    pub optional: bool,
+    pub package_manager: Option<Text>,
+}
+
+#[derive(Clone, Debug)]
+pub struct SubRecipe {
+    pub recipe: Text,
+    pub inherit: bool,
+    pub args: Map<String, Value>,
+    /// The parent's name of a value → the child's.
+    pub mapping: Vec<(String, Text)>,
+}
+
+/// Steps within a step.
+#[derive(Clone, Debug)]
+pub struct Group {
+    pub steps: Vec<Step>,
+    pub order: Order,
+    /// Most commands at a time; `parallel` only.
+    pub limit: Option<u32>,
+}
+
+const AI: &str = "ai";
+
+/// Each tool, the key that gives it away, and the keys it may have.
+const TOOLS: [(&str, Option<&str>, &[&str]); 12] = [
+    ("shell", Some("command"), &["command", "cwd", "env"]),
+    (
+        "recipe",
+        Some("recipe"),
+        &[
+            "recipe",
+            "inheritVariables",
+            "variableOverrides",
+            "args",
+            "variableMapping",
+        ],
+    ),
+    (
+        "prompt",
+        Some("promptType"),
+        &[
+            "variable",
+            "promptType",
+            "message",
+            "default",
+            "options",
+            "validate",
+        ],
+    ),
+    ("sequence", Some("sequence"), &["steps", "sequence"]),
+    ("parallel", None, &["steps", "parallel", "limit"]),
+    (
+        "template",
+        Some("template"),
+        &["template", "to", "outputDir", "overwrite", "exclude"],
+    ),
+    ("action", Some("action"), &["action", "parameters", "cwd"]),
+    (
+        "install",
+        Some("packages"),
+        &["packages", "dev", "optional", "packageManager"],
+    ),
+    (
+        "patch",
+        Some("merge"),
+        &["file", "format", "merge", "createIfMissing", "indent"],
+    ),
+    (
+        "query",
+        Some("file"),
+        &["file", "format", "checks", "expression"],
+    ),
+    ("ensure-dirs", Some("paths"), &["paths"]),
+    (AI, None, &[]),
+];
+
+const FORMATS: [(&str, Format); 4] = [
+    ("json", Format::Json),
+    ("yaml", Format::Yaml),
+    ("toml", Format::Toml),
+    ("env", Format::Env),
+];
+
+const PROMPT_KINDS: [(&str, PromptKind); 4] = [
+    ("text", PromptKind::Text),
+    ("confirm", PromptKind::Confirm),
+    ("select", PromptKind::Select),
+    ("multiselect", PromptKind::MultiSelect),
+];
+
+impl Tool {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Tool::Template(_) => "template",
+            Tool::Shell(_) => "shell",
+            Tool::Action(_) => "action",
+            Tool::Prompt(_) => "prompt",
+            Tool::Query(_) => "query",
+            Tool::Patch(_) => "patch",
+            Tool::EnsureDirs(_) => "ensure-dirs",
+            Tool::Install(_) => "install",
+            Tool::Recipe(_) => "recipe",
+            Tool::Sequence(_) => "sequence",
+            Tool::Parallel(_) => "parallel",
+        }
+    }
+}
+
+pub(super) fn keys(tool: &str) -> &'static [&'static str] {
+    let found = TOOLS.iter().find(|(name, ..)| *name == tool);
+    found.map_or(&[], |(_, _, keys)| keys)
+}
+
+/// The tool a step names, or the one its keys give away.
+pub(super) fn name_of(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<&'static str> {
+    let is_list = |key| {
+        fields
+            .node(key)
+            .is_some_and(|node| matches!(node.data, Data::List(_)))
+    };
+    if let Some(text) = fields.text("tool", problems) {
+        let found = TOOLS.iter().find(|(name, ..)| *name == text.text);
+        match found {
+            Some((AI, ..)) => {
+                let hint = "use an `@ai` block in a template; its answers come with `--answers`";
+                let message = "the `ai` tool is not there yet";
+                problems.note_at(text.place, message, Some(hint.to_owned()));
+            }
+            Some((name, ..)) => return Some(name),
+            None if text.text == "codemod" => {
+                let hint = "use `inject` in a template's frontmatter, or an `action`".to_owned();
+                problems.note_at(text.place, "there is no tool `codemod`", Some(hint));
+            }
+            None => {
+                let hint = suggestion(&text.text, TOOLS.iter().map(|(name, ..)| *name));
+                let message = format!("there is no tool `{}`", text.text);
+                problems.note_at(text.place, message, hint);
+            }
+        }
+        return None;
+    }
+    if is_list("parallel") {
+        return Some("parallel");
+    }
+    let inferred = TOOLS
+        .iter()
+        .find(|(_, mark, _)| mark.is_some_and(|mark| fields.has(mark)));
+    match inferred {
+        Some((name, ..)) => Some(name),
+        None if fields.has("steps") => Some("sequence"),
+        None => {
+            let marks: Vec<&str> = TOOLS.iter().filter_map(|(_, mark, _)| *mark).collect();
+            let hint = format!("add `tool:`, or one of: {}", marks.join(", "));
+            problems.note_with_hint(fields.at, "this step says nothing to do", Some(hint));
+            None
+        }
+    }
+}
+
+pub(super) fn read(tool: &str, fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Tool> {
+    match tool {
+        "template" => read_template(fields, problems).map(Tool::Template),
+        "shell" => read_shell(fields, problems).map(Tool::Shell),
+        "action" => read_action(fields, problems).map(Tool::Action),
+        "prompt" => read_prompt(fields, problems).map(Tool::Prompt),
+        "query" => read_query(fields, problems).map(Tool::Query),
+        "patch" => read_patch(fields, problems).map(Tool::Patch),
+        "ensure-dirs" => {
+            let paths = at_least_one("paths", fields, problems)?;
+            Some(Tool::EnsureDirs(EnsureDirs { paths }))
+        }
+        "install" => read_install(fields, problems).map(Tool::Install),
+        "recipe" => read_recipe(fields, problems).map(Tool::Recipe),
+        "sequence" => read_group("sequence", fields, problems).map(Tool::Sequence),
+        "parallel" => read_group("parallel", fields, problems).map(Tool::Parallel),
+        _ => None,
+    }
+}
+
+fn read_template(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<TemplateStep> {
+    Some(TemplateStep {
+        templates: at_least_one("template", fields, problems)?,
+        to: fields.text("to", problems),
+        output_dir: fields.text("outputDir", problems),
+        overwrite: fields.flag("overwrite", problems).unwrap_or(false),
+        exclude: fields.texts("exclude", problems),
+    })
+}
+
+fn read_shell(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Shell> {
+    Some(Shell {
+        command: fields.required("command", problems)?,
+        cwd: fields.text("cwd", problems),
+        env: fields.text_map("env", problems),
+    })
+}
+
+fn read_action(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Action> {
+    Some(Action {
+        command: at_least_one("action", fields, problems)?,
+        parameters: fields.json_map("parameters", problems),
+        cwd: fields.text("cwd", problems),
+    })
+}
+
+fn read_prompt(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<PromptStep> {
+    let kind = fields.word("promptType", &PROMPT_KINDS, problems);
+    let prompt = PromptStep {
+        variable: fields.required("variable", problems)?.text,
+        kind: kind.unwrap_or(PromptKind::Text),
+        message: fields.text("message", problems),
+        default: fields.datum("default", problems),
+        options: read_options(fields, problems),
+        validate: fields.text("validate", problems),
+    };
+    let chooses = matches!(prompt.kind, PromptKind::Select | PromptKind::MultiSelect);
+    if chooses && prompt.options.is_empty() {
+        let message = "a prompt to select needs `options`";
+        problems.note(fields.key_at("promptType"), message);
+    }
+    Some(prompt)
+}
+
+/// Options are words, or maps with a `value`.
+fn read_options(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Vec<String> {
+    let mut options = Vec::new();
+    for node in fields.list("options", problems) {
+        if let Some(word) = node.written(problems.text) {
+            options.push(word);
+            continue;
+        }
+        let Some(option) = Fields::open(node, "an option", problems) else {
+            continue;
+        };
+        option.only(&[&["label", "value", "hint"]], &[], problems);
+        let value = option
+            .string("value", problems)
+            .or_else(|| option.string("label", problems));
+        options.extend(value);
+    }
+    options
+}
+
+fn read_query(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Query> {
+    let mut checks = Vec::new();
+    for node in fields.list("checks", problems) {
+        let Some(check) = Fields::open(node, "a check", problems) else {
+            continue;
+        };
+        check.only(&[&["path", "export", "exportExists"]], &[], problems);
+        let Some(path) = check.required("path", problems) else {
+            continue;
+        };
+        checks.push(Check {
+            path,
+            export: check.string("export", problems),
+            export_exists: check.string("exportExists", problems),
+        });
+    }
+    Some(Query {
+        file: fields.required("file", problems)?,
+        format: fields.word("format", &FORMATS, problems),
+        checks,
+        expression: fields.text("expression", problems),
+    })
+}
+
+fn read_patch(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Patch> {
+    let file = fields.required("file", problems);
+    let Some(merge) = fields.datum("merge", problems) else {
+        problems.note(fields.at, "`merge` is missing in a patch");
+        return None;
+    };
+    if !merge.value.is_object() {
+        problems.note_at(merge.place, "`merge` must be a map", None);
+        return None;
+    }
+    Some(Patch {
+        file: file?,
+        format: fields.word("format", &FORMATS[..3], problems),
+        merge,
+        create_if_missing: fields.flag("createIfMissing", problems).unwrap_or(true),
+    })
+}
+
+fn read_install(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Install> {
+    Some(Install {
+        packages: at_least_one("packages", fields, problems)?,
+        dev: fields.flag("dev", problems).unwrap_or(false),
+        optional: fields.flag("optional", problems).unwrap_or(false),
+        package_manager: fields.text("packageManager", problems),
+    })
+}
+
+fn read_recipe(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<SubRecipe> {
+    let mut args = fields.json_map("variableOverrides", problems);
+    args.extend(fields.json_map("args", problems));
+    Some(SubRecipe {
+        recipe: fields.required("recipe", problems)?,
+        inherit: fields.flag("inheritVariables", problems).unwrap_or(true),
+        args,
+        mapping: fields.text_map("variableMapping", problems),
+    })
+}
+
+fn read_group(key: &str, fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Group> {
+    let key = if fields.has(key) { key } else { "steps" };
+    if !fields.has(key) {
+        problems.note(fields.at, "`steps` is missing in this step");
+        return None;
+    }
+    let steps = step::read_all(fields, key, problems);
+    let order = order::decide(&steps, problems)?;
+    Some(Group {
+        steps,
+        order,
+        limit: fields.count("limit", problems).map(|limit| limit.max(1)),
+    })
+}
+
+fn at_least_one(key: &str, fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Vec<Text>> {
+    let texts = fields.texts(key, problems);
+    if texts.is_empty() {
+        problems.note(
+            fields.at,
+            format!("`{key}` is missing or empty in this step"),
+        );
+        return None;
+    }
+    Some(texts)
+}

@@ -1,0 +1,201 @@
+//! Declared variables: their types and rules, checked against themselves.
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use crate::fields::{Datum, Fields, Foreign, Problems, Text};
+
+/// What a variable holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    String,
+    Number,
+    Boolean,
+    Enum,
+    Array,
+    Object,
+    File,
+    Directory,
+}
+
+/// One declared variable.
+#[derive(Clone, Debug)]
+pub struct Variable {
+    pub kind: Type,
+    pub required: bool,
+    /// Applied when no value is given; a string may be a template over earlier variables.
+    pub default: Option<Datum>,
+    /// Shown to whoever is asked, never applied.
+    pub suggestion: Option<Value>,
+    pub prompt: Option<String>,
+    pub description: Option<String>,
+    pub pattern: Option<Text>,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    pub values: Vec<String>,
+    pub multiple: bool,
+    /// Which positional argument fills it, from zero.
+    pub position: Option<u32>,
+}
+
+const TYPES: [(&str, Type); 8] = [
+    ("string", Type::String),
+    ("number", Type::Number),
+    ("boolean", Type::Boolean),
+    ("enum", Type::Enum),
+    ("array", Type::Array),
+    ("object", Type::Object),
+    ("file", Type::File),
+    ("directory", Type::Directory),
+];
+
+const KEYS: [&str; 12] = [
+    "type",
+    "required",
+    "default",
+    "suggestion",
+    "prompt",
+    "description",
+    "pattern",
+    "min",
+    "max",
+    "values",
+    "multiple",
+    "position",
+];
+
+const FOREIGN: [Foreign; 3] = [
+    (
+        "validation",
+        "write the rule itself: `pattern`, `min`, `max` or `values`",
+    ),
+    ("enum", "write the allowed words under `values`"),
+    ("options", "write the allowed words under `values`"),
+];
+
+/// Names a template could not read, or that a run fills itself.
+const RESERVED: [&str; 8] = [
+    "answers",
+    "state",
+    "recipe",
+    "step",
+    "result",
+    "provide",
+    "fileExists",
+    "dirExists",
+];
+
+impl Type {
+    pub fn as_str(self) -> &'static str {
+        let found = TYPES.iter().find(|(_, kind)| *kind == self);
+        found.map_or("string", |(name, _)| name)
+    }
+}
+
+pub(super) fn read_all(
+    recipe: &Fields<'_>,
+    problems: &mut Problems<'_>,
+) -> IndexMap<String, Variable> {
+    let mut variables = IndexMap::new();
+    let mut positions: Vec<(u32, String)> = Vec::new();
+    for entry in recipe.map("variables", problems) {
+        if !is_name(&entry.key) {
+            let message = format!("`{}` cannot be the name of a variable", entry.key);
+            let hint = "use letters, digits and `_`, not beginning with a digit";
+            problems.note_with_hint(entry.key_at, message, Some(hint.to_owned()));
+        }
+        if RESERVED.contains(&entry.key.as_str()) {
+            let message = format!("`{}` is reserved and cannot be a variable", entry.key);
+            problems.note(entry.key_at, message);
+        }
+        let Some(variable) = read(&entry.value, problems) else {
+            continue;
+        };
+        if let Some(position) = variable.position {
+            if let Some((_, other)) = positions.iter().find(|(taken, _)| *taken == position) {
+                let message = format!("`{other}` already has position {position}");
+                problems.note(entry.key_at, message);
+            }
+            positions.push((position, entry.key.clone()));
+        }
+        variables.insert(entry.key.clone(), variable);
+    }
+    variables
+}
+
+fn read(node: &crate::yaml::Node, problems: &mut Problems<'_>) -> Option<Variable> {
+    let fields = Fields::open(node, "a variable", problems)?;
+    fields.only(&[&KEYS], &FOREIGN, problems);
+    let values = fields.strings("values", problems);
+    let kind = match fields.has("type") {
+        true => fields.word("type", &TYPES, problems)?,
+        false if !values.is_empty() => Type::Enum,
+        false => Type::String,
+    };
+    let variable = Variable {
+        kind,
+        required: fields.flag("required", problems).unwrap_or(false),
+        default: fields.datum("default", problems),
+        suggestion: fields
+            .datum("suggestion", problems)
+            .map(|datum| datum.value),
+        prompt: fields.string("prompt", problems),
+        description: fields.string("description", problems),
+        pattern: fields.text("pattern", problems),
+        min: fields.number("min", problems),
+        max: fields.number("max", problems),
+        values,
+        multiple: fields.flag("multiple", problems).unwrap_or(false),
+        position: fields.count("position", problems),
+    };
+    check(&variable, &fields, problems);
+    Some(variable)
+}
+
+/// Rules that contradict the type, or one another.
+fn check(variable: &Variable, fields: &Fields<'_>, problems: &mut Problems<'_>) {
+    let kind = variable.kind.as_str();
+    let mut only_for = |key: &str, wanted: &[Type]| {
+        if fields.has(key) && !wanted.contains(&variable.kind) {
+            let names: Vec<&str> = wanted.iter().map(|kind| kind.as_str()).collect();
+            let message = format!("`{key}` has no meaning for a variable of type {kind}");
+            let hint = format!("it is for {}", names.join(", "));
+            problems.note_with_hint(fields.key_at(key), message, Some(hint));
+        }
+    };
+    only_for("pattern", &[Type::String, Type::File, Type::Directory]);
+    only_for("min", &[Type::Number]);
+    only_for("max", &[Type::Number]);
+    only_for("values", &[Type::Enum]);
+    only_for("multiple", &[Type::Enum]);
+    if variable.kind == Type::Enum && variable.values.is_empty() {
+        let hint = "list the allowed words under `values`".to_owned();
+        problems.note_with_hint(
+            fields.at,
+            "an enum without `values` accepts nothing",
+            Some(hint),
+        );
+    }
+    if variable.required && variable.default.is_some() {
+        let message = "`required` and `default` contradict each other";
+        let hint = "drop `required`, or use `suggestion` instead of `default`".to_owned();
+        problems.note_with_hint(fields.key_at("default"), message, Some(hint));
+    }
+    if let (Some(min), Some(max)) = (variable.min, variable.max)
+        && min > max
+    {
+        problems.note(
+            fields.key_at("min"),
+            format!("`min` {min} is greater than `max` {max}"),
+        );
+    }
+}
+
+/// A name an expression can read.
+pub(crate) fn is_name(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars
+        .next()
+        .is_some_and(|c| c.is_alphabetic() || matches!(c, '_' | '$'))
+        && chars.all(|c| c.is_alphanumeric() || matches!(c, '_' | '$'))
+}

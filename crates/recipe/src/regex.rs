@@ -1,0 +1,96 @@
+//! JavaScript regular expressions for `pattern`, `before`, `after`, `skip_if` and `validate`.
+
+use std::cell::RefCell;
+use std::ops::Range;
+use std::rc::Rc;
+
+use expr::{Context, Expr, Frame, Limits, Object, Scope, Value};
+
+/// A compiled regular expression. It runs inside the expression language, so that it means exactly
+/// what it means in a template and is bounded by the same limits.
+pub(crate) struct Regex {
+    regex: Value,
+    search: Expr,
+}
+
+impl Regex {
+    /// Compiles a pattern in which `^` and `$` match at every line.
+    pub(crate) fn new(pattern: &str) -> Result<Self, expr::Error> {
+        let make = expr::compile("new RegExp(pattern, 'm')", &mut Scope::new())?;
+        let regex = evaluate(&make, [("pattern", Value::from(pattern))])?;
+        let source = "((m) => m ? [m.index, m[0].length] : null)(regex.exec(text))";
+        let search = expr::compile(source, &mut Scope::new())?;
+        Ok(Self { regex, search })
+    }
+
+    /// `/…/` or the bare pattern.
+    pub(crate) fn from_literal(text: &str) -> Result<Self, expr::Error> {
+        let inner = text
+            .strip_prefix('/')
+            .and_then(|rest| rest.strip_suffix('/'));
+        Self::new(inner.unwrap_or(text))
+    }
+
+    /// The bytes of the first match.
+    pub(crate) fn find(&self, text: &str) -> Result<Option<Range<usize>>, expr::Error> {
+        let values = [("regex", self.regex.clone()), ("text", Value::from(text))];
+        let Value::Array(found) = evaluate(&self.search, values)? else {
+            return Ok(None);
+        };
+        let [Value::Number(index), Value::Number(length)] = found.borrow()[..] else {
+            return Ok(None);
+        };
+        let start = byte_offset(text, index as usize);
+        let end = start + byte_offset(&text[start..], length as usize);
+        Ok(Some(start..end))
+    }
+
+    pub(crate) fn is_match(&self, text: &str) -> Result<bool, expr::Error> {
+        Ok(self.find(text)?.is_some())
+    }
+}
+
+fn evaluate<const N: usize>(expr: &Expr, values: [(&str, Value); N]) -> Result<Value, expr::Error> {
+    let state: Object = values
+        .into_iter()
+        .map(|(name, value)| (Rc::from(name), value))
+        .collect();
+    let globals = Object::new();
+    let mut cx = Context::new(Limits::default(), &globals);
+    let frame = Frame::root(Rc::new(RefCell::new(state)), 0);
+    expr.eval(&mut cx, &frame)
+}
+
+/// JavaScript counts UTF-16 units.
+fn byte_offset(text: &str, units: usize) -> usize {
+    let mut seen = 0;
+    for (offset, c) in text.char_indices() {
+        if seen >= units {
+            return offset;
+        }
+        seen += c.len_utf16();
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matches_are_found_at_their_bytes() {
+        for (pattern, text, expected) in [
+            ("b+", "abbc", Some(1..3)),
+            ("^b", "a\nb", Some(2..3)),
+            ("é", "😀é!", Some(4..6)),
+            ("(?<=x)y", "ay xy", Some(4..5)),
+            ("z", "abc", None),
+            ("a\\nb", "a\nb", Some(0..3)),
+        ] {
+            let found = Regex::new(pattern).unwrap().find(text).unwrap();
+            assert_eq!(found, expected, "{pattern}");
+        }
+        assert!(Regex::from_literal("/^a$/").unwrap().is_match("a").unwrap());
+        assert!(Regex::new("(").is_err());
+    }
+}

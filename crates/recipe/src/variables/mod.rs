@@ -1,0 +1,8 @@
+//! The values of a run: what was given, typed by what was declared.
+
+mod given;
+mod value;
+
+pub use given::Given;
+pub(crate) use given::{Assigned, assign};
+pub(crate) use value::{Wrong, checked, from_words, typed};
