@@ -1,0 +1,63 @@
+//! Methods of functions: `call`, `apply`, `bind`.
+
+use std::rc::Rc;
+
+use super::args::arg;
+use super::array_elements;
+use super::methods::Method;
+use crate::context::Context;
+use crate::convert::to_text;
+use crate::error::Error;
+use crate::value::{Function, Value};
+
+/// A method of functions.
+type Call = fn(&mut Context<'_>, &Value, &[Value]) -> Result<Value, Error>;
+
+pub(super) fn method(method: Method) -> Option<Call> {
+    Some(match method {
+        Method::Call => {
+            |cx, this, args| cx.call(this, arg(args, 0), args.get(1..).unwrap_or_default())
+        }
+        Method::Apply => |cx, this, args| {
+            let arguments = match arg(args, 1) {
+                Value::Undefined | Value::Null => Vec::new(),
+                list => array_elements(cx, list)?,
+            };
+            cx.call(this, arg(args, 0), &arguments)
+        },
+        Method::Bind => |_, this, args| Ok(bound(this, args)),
+        Method::ToString => |cx, this, _| to_text(cx, this).map(Value::String),
+        _ => return None,
+    })
+}
+
+/// `name` and `length`.
+pub(super) fn property(this: &Value, name: &str) -> Option<Value> {
+    match (this, name) {
+        (Value::Builtin(builtin), "name") => Some(Value::from(builtin.name)),
+        (Value::Function(function), "name") => Some(Value::String(match &**function {
+            Function::Arrow { arrow, .. } => arrow.name.clone(),
+            Function::Host { name, .. } | Function::Method { name, .. } => name.clone(),
+        })),
+        (Value::Function(function), "length") => match &**function {
+            Function::Arrow { arrow, .. } => Some(Value::Number(arrow.parameters.len() as f64)),
+            _ => Some(Value::Number(0.0)),
+        },
+        _ => None,
+    }
+}
+
+fn bound(function: &Value, args: &[Value]) -> Value {
+    let name: Rc<str> = match property(function, "name") {
+        Some(Value::String(name)) => format!("bound {name}").into(),
+        _ => "bound".into(),
+    };
+    let function = function.clone();
+    let this = arg(args, 0).clone();
+    let first = args.get(1..).unwrap_or_default().to_vec();
+    Value::host(&name, move |cx, more| {
+        let mut arguments = first.clone();
+        arguments.extend_from_slice(more);
+        cx.call(&function, &this, &arguments)
+    })
+}

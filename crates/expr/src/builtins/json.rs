@@ -1,0 +1,19 @@
+//! `JSON`.
+
+mod parse;
+mod write;
+
+use crate::value::{Builtin, Member};
+
+pub(super) static JSON: Builtin = Builtin {
+    name: "JSON",
+    call: None,
+    construct: None,
+    members: &[
+        ("parse", Member::Function(&PARSE)),
+        ("stringify", Member::Function(&STRINGIFY)),
+    ],
+};
+
+static PARSE: Builtin = super::function("parse", parse::parse);
+static STRINGIFY: Builtin = super::function("stringify", write::stringify);

@@ -1,0 +1,199 @@
+//! `Math`. There is no `Math.random`: an evaluation with the same input gives the same output.
+//!
+//! Functions like `sin` and `exp` come from the platform and may differ from other engines' in
+//! the last digit.
+
+use super::args::arg;
+use crate::context::Context;
+use crate::convert::{to_int32, to_number, to_uint32};
+use crate::error::Error;
+use crate::value::{Builtin, Member, Value};
+
+use std::f64::consts;
+
+pub(super) static MATH: Builtin = Builtin {
+    name: "Math",
+    call: None,
+    construct: None,
+    members: &[
+        ("E", Member::Number(consts::E)),
+        ("LN10", Member::Number(consts::LN_10)),
+        ("LN2", Member::Number(consts::LN_2)),
+        ("LOG10E", Member::Number(consts::LOG10_E)),
+        ("LOG2E", Member::Number(consts::LOG2_E)),
+        ("PI", Member::Number(consts::PI)),
+        ("SQRT1_2", Member::Number(consts::FRAC_1_SQRT_2)),
+        ("SQRT2", Member::Number(consts::SQRT_2)),
+        ("abs", Member::Function(&ABS)),
+        ("acos", Member::Function(&ACOS)),
+        ("acosh", Member::Function(&ACOSH)),
+        ("asin", Member::Function(&ASIN)),
+        ("asinh", Member::Function(&ASINH)),
+        ("atan", Member::Function(&ATAN)),
+        ("atan2", Member::Function(&ATAN2)),
+        ("atanh", Member::Function(&ATANH)),
+        ("cbrt", Member::Function(&CBRT)),
+        ("ceil", Member::Function(&CEIL)),
+        ("clz32", Member::Function(&CLZ32)),
+        ("cos", Member::Function(&COS)),
+        ("cosh", Member::Function(&COSH)),
+        ("exp", Member::Function(&EXP)),
+        ("expm1", Member::Function(&EXPM1)),
+        ("floor", Member::Function(&FLOOR)),
+        ("fround", Member::Function(&FROUND)),
+        ("hypot", Member::Function(&HYPOT)),
+        ("imul", Member::Function(&IMUL)),
+        ("log", Member::Function(&LOG)),
+        ("log10", Member::Function(&LOG10)),
+        ("log1p", Member::Function(&LOG1P)),
+        ("log2", Member::Function(&LOG2)),
+        ("max", Member::Function(&MAX)),
+        ("min", Member::Function(&MIN)),
+        ("pow", Member::Function(&POW)),
+        ("random", Member::Function(&RANDOM)),
+        ("round", Member::Function(&ROUND)),
+        ("sign", Member::Function(&SIGN)),
+        ("sin", Member::Function(&SIN)),
+        ("sinh", Member::Function(&SINH)),
+        ("sqrt", Member::Function(&SQRT)),
+        ("tan", Member::Function(&TAN)),
+        ("tanh", Member::Function(&TANH)),
+        ("trunc", Member::Function(&TRUNC)),
+    ],
+};
+
+/// Defines functions of one number.
+macro_rules! unary {
+    ($($constant:ident $name:literal $function:expr;)*) => {
+        $(static $constant: Builtin = super::function($name, |cx, _, args| {
+            let function: fn(f64) -> f64 = $function;
+            to_number(cx, arg(args, 0)).map(|number| Value::Number(function(number)))
+        });)*
+    };
+}
+
+unary! {
+    ABS "abs" f64::abs;
+    ACOS "acos" f64::acos;
+    ACOSH "acosh" f64::acosh;
+    ASIN "asin" f64::asin;
+    ASINH "asinh" |number| if number == 0.0 { number } else { number.asinh() };
+    ATAN "atan" f64::atan;
+    ATANH "atanh" f64::atanh;
+    CBRT "cbrt" f64::cbrt;
+    CEIL "ceil" f64::ceil;
+    COS "cos" f64::cos;
+    COSH "cosh" f64::cosh;
+    EXP "exp" f64::exp;
+    EXPM1 "expm1" f64::exp_m1;
+    FLOOR "floor" f64::floor;
+    FROUND "fround" |number| f64::from(number as f32);
+    LOG "log" f64::ln;
+    LOG10 "log10" f64::log10;
+    LOG1P "log1p" f64::ln_1p;
+    LOG2 "log2" f64::log2;
+    ROUND "round" round;
+    SIGN "sign" |number| if number == 0.0 || number.is_nan() { number } else { number.signum() };
+    SIN "sin" f64::sin;
+    SINH "sinh" f64::sinh;
+    SQRT "sqrt" f64::sqrt;
+    TAN "tan" f64::tan;
+    TANH "tanh" f64::tanh;
+    TRUNC "trunc" f64::trunc;
+}
+
+static ATAN2: Builtin = super::function("atan2", |cx, _, args| {
+    let (y, x) = (to_number(cx, arg(args, 0))?, to_number(cx, arg(args, 1))?);
+    Ok(Value::Number(y.atan2(x)))
+});
+static CLZ32: Builtin = super::function("clz32", |cx, _, args| {
+    let bits = to_uint32(cx, arg(args, 0))?;
+    Ok(Value::Number(f64::from(bits.leading_zeros())))
+});
+static IMUL: Builtin = super::function("imul", |cx, _, args| {
+    let (left, right) = (to_int32(cx, arg(args, 0))?, to_int32(cx, arg(args, 1))?);
+    Ok(Value::Number(f64::from(left.wrapping_mul(right))))
+});
+static POW: Builtin = super::function("pow", |cx, _, args| {
+    let (base, exponent) = (to_number(cx, arg(args, 0))?, to_number(cx, arg(args, 1))?);
+    Ok(Value::Number(pow(base, exponent)))
+});
+static HYPOT: Builtin = super::function("hypot", hypot);
+static MAX: Builtin = super::function("max", |cx, _, args| {
+    extreme(cx, args, f64::NEG_INFINITY, |left, right| {
+        left > right || (left == right && left == 0.0 && right.is_sign_negative())
+    })
+});
+static MIN: Builtin = super::function("min", |cx, _, args| {
+    extreme(cx, args, f64::INFINITY, |left, right| {
+        left < right || (left == right && left == 0.0 && left.is_sign_negative())
+    })
+});
+static RANDOM: Builtin = super::function("random", |_, _, _| {
+    Err(Error::runtime(
+        "Math.random is not available: no randomness is handed in, so that the same input always gives the same output; pass a value in instead",
+    ))
+});
+
+/// `**`: like `powf`, except that 1 to an unknown or infinite power is unknown.
+fn pow(base: f64, exponent: f64) -> f64 {
+    if exponent.is_nan() || (base.abs() == 1.0 && exponent.is_infinite()) {
+        return f64::NAN;
+    }
+    base.powf(exponent)
+}
+
+/// To the nearest whole number, halves upward.
+fn round(number: f64) -> f64 {
+    let floor = number.floor();
+    let rounded = if number - floor >= 0.5 {
+        floor + 1.0
+    } else {
+        floor
+    };
+    if rounded == 0.0 {
+        rounded.copysign(number)
+    } else {
+        rounded
+    }
+}
+
+fn hypot(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
+    let mut numbers = Vec::with_capacity(args.len());
+    for value in args {
+        cx.charge(1)?;
+        numbers.push(to_number(cx, value)?.abs());
+    }
+    if numbers.contains(&f64::INFINITY) {
+        return Ok(Value::Number(f64::INFINITY));
+    }
+    let largest = numbers.iter().copied().fold(0.0, f64::max);
+    if largest == 0.0 || numbers.iter().any(|number| number.is_nan()) {
+        let unknown = numbers.iter().any(|number| number.is_nan());
+        return Ok(Value::Number(if unknown { f64::NAN } else { 0.0 }));
+    }
+    let sum: f64 = numbers
+        .iter()
+        .map(|number| (number / largest).powi(2))
+        .sum();
+    Ok(Value::Number(sum.sqrt() * largest))
+}
+
+fn extreme(
+    cx: &mut Context<'_>,
+    args: &[Value],
+    start: f64,
+    better: impl Fn(f64, f64) -> bool,
+) -> Result<Value, Error> {
+    let mut best = start;
+    let mut unknown = false;
+    for value in args {
+        cx.charge(1)?;
+        let number = to_number(cx, value)?;
+        unknown |= number.is_nan();
+        if better(number, best) {
+            best = number;
+        }
+    }
+    Ok(Value::Number(if unknown { f64::NAN } else { best }))
+}

@@ -1,0 +1,235 @@
+//! Text from text: slices, case, padding, trimming.
+
+use std::rc::Rc;
+
+use unicode_normalization::UnicodeNormalization;
+
+use super::super::args::{arg, clamped, relative};
+use super::super::text;
+use crate::context::Context;
+use crate::convert::{is_space, number_to_string, to_integer_or_infinity, to_text};
+use crate::error::Error;
+use crate::value::Value;
+
+pub(super) fn slice(cx: &mut Context<'_>, this: &Rc<str>, args: &[Value]) -> Result<Value, Error> {
+    let len = text::len(this);
+    let start = relative(cx, arg(args, 0), len, 0)?;
+    let end = relative(cx, arg(args, 1), len, len)?;
+    part(cx, this, start, end.max(start))
+}
+
+pub(super) fn substring(
+    cx: &mut Context<'_>,
+    this: &Rc<str>,
+    args: &[Value],
+) -> Result<Value, Error> {
+    let len = text::len(this);
+    let start = clamped(cx, arg(args, 0), len, 0)?;
+    let end = clamped(cx, arg(args, 1), len, len)?;
+    part(cx, this, start.min(end), start.max(end))
+}
+
+pub(super) fn substr(cx: &mut Context<'_>, this: &Rc<str>, args: &[Value]) -> Result<Value, Error> {
+    let len = text::len(this);
+    let start = relative(cx, arg(args, 0), len, 0)?;
+    let length = clamped(cx, arg(args, 1), len - start, len - start)?;
+    part(cx, this, start, start + length)
+}
+
+fn part(cx: &mut Context<'_>, this: &Rc<str>, start: usize, end: usize) -> Result<Value, Error> {
+    let scanned = if this.is_ascii() {
+        end - start
+    } else {
+        this.len()
+    };
+    cx.charge_bytes(scanned)?;
+    Ok(Value::String(text::slice(this, start, end)))
+}
+
+pub(super) fn to_lower_case(
+    cx: &mut Context<'_>,
+    this: &Rc<str>,
+    _: &[Value],
+) -> Result<Value, Error> {
+    cx.reserve_string(this.len())?;
+    if !this.is_ascii() {
+        return checked(cx, this.to_lowercase());
+    }
+    if !this.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return Ok(Value::String(this.clone()));
+    }
+    let mut lower: Rc<str> = Rc::from(&**this);
+    if let Some(lower) = Rc::get_mut(&mut lower) {
+        lower.make_ascii_lowercase();
+    }
+    Ok(Value::String(lower))
+}
+
+pub(super) fn to_upper_case(
+    cx: &mut Context<'_>,
+    this: &Rc<str>,
+    _: &[Value],
+) -> Result<Value, Error> {
+    cx.reserve_string(this.len())?;
+    if !this.is_ascii() {
+        return checked(cx, this.to_uppercase());
+    }
+    if !this.bytes().any(|byte| byte.is_ascii_lowercase()) {
+        return Ok(Value::String(this.clone()));
+    }
+    let mut upper: Rc<str> = Rc::from(&**this);
+    if let Some(upper) = Rc::get_mut(&mut upper) {
+        upper.make_ascii_uppercase();
+    }
+    Ok(Value::String(upper))
+}
+
+/// A string that may have become longer than expected.
+fn checked(cx: &mut Context<'_>, text: String) -> Result<Value, Error> {
+    text::check(cx, &text)?;
+    Ok(Value::from(text))
+}
+
+pub(super) fn trim(cx: &mut Context<'_>, this: &Rc<str>, _: &[Value]) -> Result<Value, Error> {
+    trimmed(cx, this, this.trim_matches(is_space))
+}
+
+pub(super) fn trim_start(
+    cx: &mut Context<'_>,
+    this: &Rc<str>,
+    _: &[Value],
+) -> Result<Value, Error> {
+    trimmed(cx, this, this.trim_start_matches(is_space))
+}
+
+pub(super) fn trim_end(cx: &mut Context<'_>, this: &Rc<str>, _: &[Value]) -> Result<Value, Error> {
+    trimmed(cx, this, this.trim_end_matches(is_space))
+}
+
+fn trimmed(cx: &mut Context<'_>, this: &Rc<str>, trimmed: &str) -> Result<Value, Error> {
+    cx.charge_bytes(this.len())?;
+    if trimmed.len() == this.len() {
+        return Ok(Value::String(this.clone()));
+    }
+    Ok(Value::from(trimmed))
+}
+
+pub(super) fn concat(cx: &mut Context<'_>, this: &Rc<str>, args: &[Value]) -> Result<Value, Error> {
+    let mut out = String::from(&**this);
+    for part in args {
+        let part = to_text(cx, part)?;
+        text::push(cx, &mut out, &part)?;
+    }
+    Ok(Value::from(out))
+}
+
+pub(super) fn repeat(cx: &mut Context<'_>, this: &Rc<str>, args: &[Value]) -> Result<Value, Error> {
+    let count = to_integer_or_infinity(cx, arg(args, 0))?;
+    if count < 0.0 || count.is_infinite() {
+        return Err(Error::runtime(format!(
+            "Invalid count value: {}",
+            shown(cx, args)?
+        )));
+    }
+    if this.is_empty() {
+        return Ok(Value::String(this.clone()));
+    }
+    let count = count as usize;
+    cx.reserve_string(this.len().saturating_mul(count))?;
+    Ok(Value::from(this.repeat(count)))
+}
+
+fn shown(cx: &mut Context<'_>, args: &[Value]) -> Result<Rc<str>, Error> {
+    match arg(args, 0) {
+        Value::Number(number) => Ok(number_to_string(*number).into()),
+        other => to_text(cx, other),
+    }
+}
+
+pub(super) fn pad_start(
+    cx: &mut Context<'_>,
+    this: &Rc<str>,
+    args: &[Value],
+) -> Result<Value, Error> {
+    let Some(mut padding) = padding(cx, this, args)? else {
+        return Ok(Value::String(this.clone()));
+    };
+    padding.push_str(this);
+    Ok(Value::from(padding))
+}
+
+pub(super) fn pad_end(
+    cx: &mut Context<'_>,
+    this: &Rc<str>,
+    args: &[Value],
+) -> Result<Value, Error> {
+    let Some(padding) = padding(cx, this, args)? else {
+        return Ok(Value::String(this.clone()));
+    };
+    Ok(Value::from([&**this, &padding].concat()))
+}
+
+/// The text that fills up to the wanted length; `None` when there is nothing to fill.
+fn padding(cx: &mut Context<'_>, this: &str, args: &[Value]) -> Result<Option<String>, Error> {
+    let wanted = to_integer_or_infinity(cx, arg(args, 0))?;
+    let len = text::len(this);
+    let filler = match arg(args, 1) {
+        Value::Undefined => Rc::from(" "),
+        filler => to_text(cx, filler)?,
+    };
+    if wanted <= len as f64 || filler.is_empty() {
+        return Ok(None);
+    }
+    let units = wanted.min(usize::MAX as f64) as usize - len;
+    // A UTF-16 unit is at least one byte and at most three.
+    let bytes = if filler.is_ascii() {
+        units
+    } else {
+        units.saturating_mul(3)
+    };
+    cx.reserve_string(bytes.saturating_add(this.len()))?;
+    if filler.is_ascii() {
+        return Ok(Some(filler.chars().cycle().take(units).collect()));
+    }
+    Ok(Some(text::of_units(
+        filler.encode_utf16().cycle().take(units),
+    )))
+}
+
+pub(super) fn normalize(
+    cx: &mut Context<'_>,
+    this: &Rc<str>,
+    args: &[Value],
+) -> Result<Value, Error> {
+    let form = match arg(args, 0) {
+        Value::Undefined => Rc::from("NFC"),
+        form => to_text(cx, form)?,
+    };
+    cx.reserve_string(this.len())?;
+    if this.is_ascii() && form.starts_with("NF") {
+        return Ok(Value::String(this.clone()));
+    }
+    match &*form {
+        "NFC" => collected(cx, this.nfc()),
+        "NFD" => collected(cx, this.nfd()),
+        "NFKC" => collected(cx, this.nfkc()),
+        "NFKD" => collected(cx, this.nfkd()),
+        _ => Err(Error::runtime(
+            "The normalization form should be one of NFC, NFD, NFKC, NFKD.",
+        )),
+    }
+}
+
+/// Normalizing can make text many times longer, so its growth is watched.
+fn collected(cx: &mut Context<'_>, chars: impl Iterator<Item = char>) -> Result<Value, Error> {
+    let max = cx.limits().string_bytes_max;
+    let mut out = String::new();
+    for c in chars {
+        out.push(c);
+        if out.len() > max {
+            text::check(cx, &out)?;
+        }
+    }
+    cx.charge_bytes(out.len())?;
+    Ok(Value::from(out))
+}

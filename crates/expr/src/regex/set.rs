@@ -1,0 +1,215 @@
+//! Sets of characters: what `[a-z]`, `\s` and `\p{L}` stand for.
+
+use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
+
+/// The last code point.
+const LAST: u32 = 0x10_FFFF;
+/// Characters that Unicode folds into others but JavaScript does only with the `u` flag.
+const FOLDED_WITH_UNICODE_ONLY: [u32; 5] = [0x017F, 0x1E9E, 0x2126, 0x212A, 0x212B];
+
+/// How letters of different case are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Case {
+    Sensitive,
+    /// The `i` flag.
+    Upper,
+    /// The `i` flag together with `u` or `v`.
+    Folded,
+}
+
+/// A set of code points (or UTF-16 code units without the `u` flag) that answers quickly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CharSet {
+    ascii: u128,
+    /// Ranges of what is not ASCII, ascending and apart.
+    ranges: Box<[(u32, u32)]>,
+}
+
+/// A set under construction: any ranges in any order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ranges(Vec<(u32, u32)>);
+
+impl CharSet {
+    #[inline]
+    pub(super) fn contains(&self, c: u32) -> bool {
+        if c < 128 {
+            return self.ascii >> c & 1 == 1;
+        }
+        let next = self.ranges.partition_point(|range| range.0 <= c);
+        next > 0 && c <= self.ranges[next - 1].1
+    }
+
+    pub(super) fn ascii(&self) -> u128 {
+        self.ascii
+    }
+
+    /// The one character in the set, if there is exactly one.
+    pub(super) fn single(&self) -> Option<u32> {
+        match (self.ascii.count_ones(), &*self.ranges) {
+            (1, []) => Some(self.ascii.trailing_zeros()),
+            (0, [(first, last)]) if first == last => Some(*first),
+            _ => None,
+        }
+    }
+}
+
+impl Ranges {
+    pub(super) fn of(ranges: &[(u32, u32)]) -> Self {
+        Self(ranges.to_vec())
+    }
+
+    pub(super) fn add(&mut self, first: u32, last: u32) {
+        self.0.push((first, last));
+    }
+
+    pub(super) fn extend(&mut self, other: &Ranges) {
+        self.0.extend_from_slice(&other.0);
+    }
+
+    /// Everything that is not in the set.
+    pub(super) fn inverted(mut self) -> Self {
+        self.normalize();
+        let mut gaps = Vec::with_capacity(self.0.len() + 1);
+        let mut next = 0;
+        for (first, last) in self.0 {
+            if next < first {
+                gaps.push((next, first - 1));
+            }
+            next = last + 1;
+        }
+        if next <= LAST {
+            gaps.push((next, LAST));
+        }
+        Self(gaps)
+    }
+
+    pub(super) fn without(self, other: Ranges) -> Self {
+        let mut outside = self.inverted();
+        outside.extend(&other);
+        outside.inverted()
+    }
+
+    pub(super) fn intersected(self, other: Ranges) -> Self {
+        self.without(other.inverted())
+    }
+
+    /// Adds the characters that differ from a member only in case.
+    pub(super) fn folded(mut self, case: Case) -> Self {
+        if case == Case::Sensitive {
+            return self;
+        }
+        self.normalize();
+        let mut class = ClassUnicode::new(self.0.iter().filter_map(|&(first, last)| {
+            Some(ClassUnicodeRange::new(
+                scalar_from(first)?,
+                scalar_until(last)?,
+            ))
+        }));
+        if class.try_case_fold_simple().is_err() {
+            return self;
+        }
+        let original = self.clone().finish();
+        for range in class.ranges() {
+            self.add(u32::from(range.start()), u32::from(range.end()));
+        }
+        if case == Case::Upper {
+            let mut foreign = Ranges::default();
+            for c in FOLDED_WITH_UNICODE_ONLY {
+                if !original.contains(c) {
+                    foreign.add(c, c);
+                }
+            }
+            return self.without(foreign);
+        }
+        self
+    }
+
+    pub(super) fn finish(mut self) -> CharSet {
+        self.normalize();
+        let mut ascii = 0_u128;
+        let mut ranges = Vec::new();
+        for (first, last) in self.0 {
+            for c in first..=last.min(127) {
+                ascii |= 1 << c;
+            }
+            if last > 127 {
+                ranges.push((first.max(128), last));
+            }
+        }
+        CharSet {
+            ascii,
+            ranges: ranges.into(),
+        }
+    }
+
+    fn normalize(&mut self) {
+        self.0.sort_unstable();
+        let mut merged: Vec<(u32, u32)> = Vec::with_capacity(self.0.len());
+        for &(first, last) in &self.0 {
+            match merged.last_mut() {
+                Some(previous) if first <= previous.1.saturating_add(1) => {
+                    previous.1 = previous.1.max(last);
+                }
+                _ => merged.push((first, last)),
+            }
+        }
+        self.0 = merged;
+    }
+}
+
+/// `\d`
+pub(super) fn digits() -> Ranges {
+    Ranges::of(&[(0x30, 0x39)])
+}
+
+/// `\w`
+pub(super) fn word() -> Ranges {
+    Ranges::of(&[(0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)])
+}
+
+/// `\s`
+pub(super) fn space() -> Ranges {
+    Ranges::of(&[
+        (0x09, 0x0D),
+        (0x20, 0x20),
+        (0xA0, 0xA0),
+        (0x1680, 0x1680),
+        (0x2000, 0x200A),
+        (0x2028, 0x2029),
+        (0x202F, 0x202F),
+        (0x205F, 0x205F),
+        (0x3000, 0x3000),
+        (0xFEFF, 0xFEFF),
+    ])
+}
+
+/// `\p{name}` or `\p{name=value}`; `None` when the property is unknown.
+pub(super) fn property(name: &str, value: Option<&str>) -> Option<Ranges> {
+    let pattern = match value {
+        Some(value) => format!(r"\p{{{name}={value}}}"),
+        None => format!(r"\p{{{name}}}"),
+    };
+    let hir = regex_syntax::Parser::new().parse(&pattern).ok()?;
+    match hir.kind() {
+        HirKind::Class(Class::Unicode(class)) => Some(Ranges(
+            class
+                .iter()
+                .map(|range| (u32::from(range.start()), u32::from(range.end())))
+                .collect(),
+        )),
+        // A property with one member comes back as that character.
+        HirKind::Literal(literal) => {
+            let c = std::str::from_utf8(&literal.0).ok()?.chars().next()?;
+            Some(Ranges::of(&[(u32::from(c), u32::from(c))]))
+        }
+        _ => None,
+    }
+}
+
+fn scalar_from(c: u32) -> Option<char> {
+    char::from_u32(c).or(Some('\u{E000}'))
+}
+
+fn scalar_until(c: u32) -> Option<char> {
+    char::from_u32(c).or(Some('\u{D7FF}'))
+}
