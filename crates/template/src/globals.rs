@@ -1,0 +1,247 @@
+//! The functions every template has beside the standard library: name helpers, JSON, HTML.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use expr::names::{self, Arg, Helper, Out};
+use expr::{Context, Error, Object, Value, to_text};
+
+use crate::attributes;
+
+/// All of them. Filters are the same functions, called as `{{ name :: value }}`.
+pub(crate) fn all() -> Object {
+    let mut globals = Object::new();
+    for helper in names::all() {
+        globals.insert(helper.name, name_helper(helper));
+    }
+    globals.insert("h", Value::lazy(hygen_helpers));
+    globals.insert("inspect", Value::host("inspect", inspect));
+    globals.insert("json", Value::host("json", json));
+    globals.insert("nl2br", Value::host("nl2br", nl2br));
+    let mut js = Object::new();
+    js.insert("stringify", Value::host("stringify", js_stringify));
+    globals.insert("js", Value::object(js));
+    globals.insert("html", Value::object(html()));
+    globals
+}
+
+/// `provide(key, value)`: hands a value out of the template and prints nothing.
+pub(crate) fn provide(provided: Rc<RefCell<Object>>) -> Value {
+    Value::host("provide", move |cx, arguments| {
+        let key = to_text(cx, &argument(arguments, 0))?;
+        provided.borrow_mut().insert(key, argument(arguments, 1));
+        Ok(Value::from(""))
+    })
+}
+
+/// What hygen's templates know as `h`.
+fn hygen_helpers() -> Value {
+    let mut h = Object::new();
+    for set in ["changeCase", "inflection"] {
+        let helpers = names::set_named(set).unwrap_or_default();
+        let helpers = helpers
+            .iter()
+            .map(|helper| (Rc::from(helper.name), name_helper(helper)));
+        h.insert(set, Value::object(helpers.collect()));
+    }
+    for helper in names::set_named("helpers").unwrap_or_default() {
+        h.insert(helper.name, name_helper(helper));
+    }
+    Value::object(h)
+}
+
+fn name_helper(helper: &'static Helper) -> Value {
+    Value::host(helper.name, |cx, arguments| {
+        let texts: Result<Vec<Given>, Error> =
+            arguments.iter().map(|value| given(cx, value)).collect();
+        let texts = texts?;
+        let arguments: Vec<Arg<'_>> = texts.iter().map(Given::arg).collect();
+        match (helper.call)(&arguments) {
+            Ok(Out::Str(text)) => {
+                cx.reserve_string(text.len())?;
+                Ok(Value::from(text))
+            }
+            Ok(Out::Num(number)) => Ok(Value::Number(number)),
+            Ok(Out::Null) => Ok(Value::Null),
+            Err(message) => Err(Error::runtime(message)),
+        }
+    })
+}
+
+/// An argument with the texts it borrows kept alive.
+enum Given {
+    Text(Rc<str>),
+    Number(f64),
+    Bool(bool),
+    List(Vec<String>),
+    Options(Vec<(String, Given)>),
+    Undefined,
+}
+
+impl Given {
+    fn arg(&self) -> Arg<'_> {
+        match self {
+            Given::Text(text) => Arg::Str(text),
+            Given::Number(number) => Arg::Num(*number),
+            Given::Bool(value) => Arg::Bool(*value),
+            Given::List(items) => Arg::List(items.clone()),
+            Given::Options(options) => {
+                let options = options
+                    .iter()
+                    .map(|(name, value)| (name.clone(), value.arg()));
+                Arg::Opts(options.collect())
+            }
+            Given::Undefined => Arg::Undefined,
+        }
+    }
+}
+
+fn given(cx: &mut Context<'_>, value: &Value) -> Result<Given, Error> {
+    cx.charge(1)?;
+    Ok(match value {
+        Value::Undefined => Given::Undefined,
+        Value::Number(number) => Given::Number(*number),
+        Value::Bool(value) => Given::Bool(*value),
+        Value::Array(items) => {
+            let items = items.borrow().clone();
+            let texts = items
+                .iter()
+                .map(|item| to_text(cx, item).map(|text| text.to_string()));
+            Given::List(texts.collect::<Result<_, _>>()?)
+        }
+        Value::Object(object) => {
+            let entries = object.borrow().entries();
+            let mut options = Vec::with_capacity(entries.len());
+            for (name, value) in entries {
+                // Options are flat; anything deeper is as good as its text.
+                let value = match value {
+                    Value::Object(_) | Value::Array(_) => Given::Text(to_text(cx, &value)?),
+                    flat => given(cx, &flat)?,
+                };
+                options.push((name.to_string(), value));
+            }
+            Given::Options(options)
+        }
+        other => Given::Text(to_text(cx, other)?),
+    })
+}
+
+/// A value for reading: indented JSON, and what JSON leaves out by its text.
+fn inspect(cx: &mut Context<'_>, arguments: &[Value]) -> Result<Value, Error> {
+    let value = argument(arguments, 0);
+    let text = match &value {
+        Value::Array(_) | Value::Object(_) | Value::String(_) => {
+            format!("{:#}", value.to_json(cx)?)
+        }
+        Value::Map(_) | Value::Set(_) => {
+            let items = expr::iterate(cx, &value)?.unwrap_or_default();
+            format!("{:#}", Value::array(items).to_json(cx)?)
+        }
+        other => to_text(cx, other)?.to_string(),
+    };
+    cx.reserve_string(text.len())?;
+    Ok(Value::from(text))
+}
+
+/// `json(value, indent?)`.
+fn json(cx: &mut Context<'_>, arguments: &[Value]) -> Result<Value, Error> {
+    let value = argument(arguments, 0);
+    if matches!(value, Value::Undefined) || value.is_callable() {
+        return Ok(Value::Undefined);
+    }
+    let json = value.to_json(cx)?;
+    let indent = match argument(arguments, 1) {
+        Value::Undefined | Value::Null => return Ok(Value::from(json.to_string())),
+        Value::Number(width) => " ".repeat((width as usize).min(10)),
+        other => to_text(cx, &other)?.chars().take(10).collect(),
+    };
+    let mut bytes = Vec::new();
+    let formatter = serde_json::ser::PrettyFormatter::with_indent(indent.as_bytes());
+    let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
+    serde::Serialize::serialize(&json, &mut serializer)
+        .map_err(|error| Error::runtime(error.to_string()))?;
+    cx.reserve_string(bytes.len())?;
+    Ok(Value::from(String::from_utf8_lossy(&bytes).as_ref()))
+}
+
+/// JSON that can stand inside an HTML script.
+fn js_stringify(cx: &mut Context<'_>, arguments: &[Value]) -> Result<Value, Error> {
+    let value = argument(arguments, 0);
+    if matches!(value, Value::Undefined) || value.is_callable() {
+        return Ok(Value::from("undefined"));
+    }
+    let json = value.to_json(cx)?.to_string();
+    let mut safe = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '\u{2028}' => safe.push_str("\\u2028"),
+            '\u{2029}' => safe.push_str("\\u2029"),
+            '<' => safe.push_str("\\u003C"),
+            '>' => safe.push_str("\\u003E"),
+            '/' => safe.push_str("\\u002F"),
+            c => safe.push(c),
+        }
+    }
+    cx.reserve_string(safe.len())?;
+    let is_date = matches!(value, Value::Date(_));
+    Ok(Value::from(if is_date {
+        format!("new Date({safe})")
+    } else {
+        safe
+    }))
+}
+
+fn nl2br(cx: &mut Context<'_>, arguments: &[Value]) -> Result<Value, Error> {
+    let value = argument(arguments, 0);
+    if !value.is_truthy() {
+        return Ok(Value::Undefined);
+    }
+    let text = to_text(cx, &value)?;
+    cx.reserve_string(text.len() * 4)?;
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    Ok(Value::from(text.replace('\n', "<br>")))
+}
+
+fn html() -> Object {
+    let mut html = Object::new();
+    let escape = Value::host("escape", |cx, arguments| {
+        let text = to_text(cx, &argument(arguments, 0))?;
+        cx.reserve_string(text.len() * 6)?;
+        Ok(Value::from(escaped(&text)))
+    });
+    html.insert("escape", escape);
+    html.insert(
+        "safe",
+        Value::host("safe", |_, arguments| Ok(argument(arguments, 0))),
+    );
+    let class_names = Value::host("classNames", |cx, arguments| {
+        attributes::class_names(cx, arguments).map(Value::from)
+    });
+    html.insert("classNames", class_names);
+    let attrs = Value::host("attrs", |cx, arguments| {
+        let values = crate::props::own_properties(&argument(arguments, 0));
+        attributes::of(cx, &values).map(Value::from)
+    });
+    html.insert("attrs", attrs);
+    html
+}
+
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '"' => escaped.push_str("&quot;"),
+            '&' => escaped.push_str("&amp;"),
+            '\'' => escaped.push_str("&#x27;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '`' => escaped.push_str("&#x60;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+fn argument(arguments: &[Value], at: usize) -> Value {
+    arguments.get(at).cloned().unwrap_or_default()
+}

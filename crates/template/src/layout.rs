@@ -1,0 +1,146 @@
+//! The two ways white space is kept: Edge's, and Jig's with dedent and re-indent.
+
+use std::borrow::Cow;
+
+use crate::lines::{indent_of, is_blank};
+use crate::tags::TagKind;
+use crate::token::{Tag, Token};
+
+/// How white space around tags is treated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Layout {
+    /// Exactly as Edge does.
+    Edge,
+    /// Blocks lose the indentation they add, what a tag prints stands at the tag's column, and a
+    /// tag line leaves nothing behind.
+    Jig,
+}
+
+impl Layout {
+    /// Jig for `.jig` and `.jig.t`, Edge for anything else.
+    pub fn of_path(path: &str) -> Layout {
+        if path.ends_with(".jig") || path.ends_with(".jig.t") {
+            Layout::Jig
+        } else {
+            Layout::Edge
+        }
+    }
+}
+
+/// Takes off the indentation that block tags add to their bodies.
+pub(crate) fn dedent(tokens: &mut [Token<'_>]) {
+    dedent_by(tokens, 0);
+}
+
+/// Takes `columns` off every line, and off nested lines what their own blocks add.
+fn dedent_by(tokens: &mut [Token<'_>], columns: usize) {
+    for token in tokens {
+        match token {
+            Token::Text {
+                text,
+                leading: true,
+            } => shorten(text, columns),
+            Token::Tag(tag) => {
+                dedent_body(tag, columns);
+                tag.indent = without(tag.indent, columns);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn dedent_body(tag: &mut Tag<'_>, columns: usize) {
+    let width = tag.indent.chars().count();
+    match tag.kind {
+        TagKind::If | TagKind::Unless | TagKind::Each => {
+            let mut base = width;
+            let mut rest = tag.children.as_mut_slice();
+            while !rest.is_empty() {
+                let end = rest.iter().position(is_else).unwrap_or(rest.len());
+                let (branch, after) = rest.split_at_mut(end);
+                let added = first_indent(branch).saturating_sub(base);
+                dedent_by(branch, columns + added);
+                let Some((other, after)) = after.split_first_mut() else {
+                    return;
+                };
+                if let Token::Tag(tag) = other {
+                    base = tag.indent.chars().count();
+                }
+                rest = after;
+            }
+        }
+        TagKind::PushTo | TagKind::PushOnceTo => {
+            let added = first_indent(&tag.children).saturating_sub(width);
+            dedent_by(&mut tag.children, columns + added);
+        }
+        // The component's output is moved to its tag's column as a whole, so its slots start at 0.
+        TagKind::Component | TagKind::Custom(_) | TagKind::Slot => {
+            let first = first_indent(&tag.children);
+            dedent_by(&mut tag.children, first);
+        }
+        _ => dedent_by(&mut tag.children, columns),
+    }
+}
+
+fn is_else(token: &Token<'_>) -> bool {
+    matches!(token, Token::Tag(tag) if matches!(tag.kind, TagKind::Else | TagKind::ElseIf))
+}
+
+/// The indentation of the first line that has something on it.
+fn first_indent(tokens: &[Token<'_>]) -> usize {
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            Token::Text {
+                text,
+                leading: true,
+            } => {
+                let alone = !matches!(
+                    tokens.get(at + 1),
+                    Some(Token::Mustache(_) | Token::Text { leading: false, .. })
+                );
+                if !(alone && is_blank(text)) {
+                    return indent_of(text).chars().count();
+                }
+            }
+            Token::Tag(tag) if tag.kind == TagKind::Slot => {}
+            Token::Tag(tag) => return tag.indent.chars().count(),
+            _ => {}
+        }
+    }
+    0
+}
+
+fn shorten(text: &mut Cow<'_, str>, columns: usize) {
+    match text {
+        Cow::Borrowed(text) => {
+            let indent = indent_of(text);
+            *text = &text[indent.len() - without(indent, columns).len()..];
+        }
+        Cow::Owned(text) => {
+            let indent = indent_of(text);
+            let cut = indent.len() - without(indent, columns).len();
+            text.replace_range(..cut, "");
+        }
+    }
+}
+
+fn without(indent: &str, columns: usize) -> &str {
+    let mut chars = indent.chars();
+    for _ in 0..columns {
+        chars.next();
+    }
+    chars.as_str()
+}
+
+/// Puts `indent` before every line of `text` that has something on it.
+pub(crate) fn indented(text: &str, indent: &str, out: &mut String) {
+    for (number, line) in text.split('\n').enumerate() {
+        if number > 0 {
+            out.push('\n');
+        }
+        if !line.is_empty() {
+            out.push_str(indent);
+            out.push_str(line);
+        }
+    }
+}

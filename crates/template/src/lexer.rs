@@ -1,0 +1,470 @@
+//! Template text to a tree of tokens, line by line, with Edge's rules for newlines.
+//!
+//! A tag line prints nothing itself; a line of text is preceded by a newline that belongs to the
+//! innermost open block. Jig layout differs where Edge glues lines together or adds blank ones:
+//! see `docs/templates.md`.
+
+use std::borrow::Cow;
+
+use crate::error::Fault;
+use crate::layout::Layout;
+use crate::limits::Limits;
+use crate::lines::{Lines, indent_of, is_blank, is_space, trim, units};
+use crate::loader::Components;
+use crate::scanner::{Close, Endless, Scanned, Scanner, Start};
+use crate::tags::{self, TagKind, TagSpec};
+use crate::token::{Source, Tag, Token};
+
+/// Reads a template.
+pub(crate) fn lex<'s>(
+    text: &'s str,
+    layout: Layout,
+    components: &Components,
+    limits: &Limits,
+) -> Result<Vec<Token<'s>>, Fault> {
+    let mut lexer = Lexer {
+        lines: Lines::new(text),
+        scanner: Scanner::new(),
+        layout,
+        components,
+        limits,
+        line: 0,
+        parts: 0,
+        last_line_was_tag: false,
+        drop_newline: false,
+        open: Vec::new(),
+        tokens: Vec::new(),
+    };
+    while let Some((number, line)) = lexer.lines.next() {
+        lexer.line = number;
+        lexer.line(line)?;
+    }
+    lexer.finish()
+}
+
+struct Lexer<'s, 'e> {
+    lines: Lines<'s>,
+    scanner: Scanner,
+    layout: Layout,
+    components: &'e Components,
+    limits: &'e Limits,
+    line: u32,
+    parts: usize,
+    last_line_was_tag: bool,
+    /// The next newline is not printed.
+    drop_newline: bool,
+    open: Vec<Tag<'s>>,
+    tokens: Vec<Token<'s>>,
+}
+
+/// The beginning of a line that is a tag.
+struct Opening<'s> {
+    spec: TagSpec,
+    name: &'s str,
+    escaped: bool,
+    self_closed: bool,
+    indent: &'s str,
+    /// What follows the name and up to two spaces.
+    rest: &'s str,
+    column: u32,
+    /// Jig's content type after the arguments.
+    suffix: Option<&'s str>,
+}
+
+impl<'s> Lexer<'s, '_> {
+    fn line(&mut self, line: &'s str) -> Result<(), Fault> {
+        if self.closes(line) {
+            self.close(line);
+            return Ok(());
+        }
+        match self.opening(line) {
+            Some(opening) => self.tag(opening, line),
+            None => {
+                self.last_line_was_tag = false;
+                self.text_line(line)
+            }
+        }
+    }
+
+    /// Whether the line ends the innermost open block.
+    fn closes(&self, line: &str) -> bool {
+        let Some(tag) = self.open.last() else {
+            return false;
+        };
+        let line = trim(line);
+        let line = line.strip_suffix('~').unwrap_or(line);
+        let end = line.strip_prefix("@end");
+        end.is_some_and(|name| name.is_empty() || name == tag.name)
+    }
+
+    fn close(&mut self, line: &'s str) {
+        let Some(mut tag) = self.open.pop() else {
+            return;
+        };
+        if tag.escaped && self.layout == Layout::Jig {
+            let children = std::mem::take(&mut tag.children);
+            self.siblings().extend(children);
+            self.push_newline();
+            self.push_text(line, true);
+            return;
+        }
+        if tag.kind == TagKind::Ai {
+            self.last_line_was_tag = false;
+        }
+        self.push(Token::Tag(Box::new(tag)));
+        if line.ends_with('~') {
+            self.drop_newline = true;
+        }
+    }
+
+    /// Reads the beginning of a tag line; nothing when the line is text.
+    fn opening(&self, line: &'s str) -> Option<Opening<'s>> {
+        let indent = indent_of(line);
+        let after_at = line[indent.len()..].strip_prefix('@')?;
+        let (escaped, after_at) = match after_at.strip_prefix('@') {
+            Some(after) => (true, after),
+            None => (false, after_at),
+        };
+        let (self_closed, after) = match after_at.strip_prefix('!') {
+            Some(after) => (true, after),
+            None => (false, after_at),
+        };
+        let is_name = |c: char| c.is_ascii_alphabetic() || c == '.' || c == '_';
+        let name = &after[..after.find(|c| !is_name(c)).unwrap_or(after.len())];
+        let spec = tags::find(name, self.components)?;
+        let mut rest = &after[name.len()..];
+        for _ in 0..2 {
+            rest = rest.strip_prefix(is_space).unwrap_or(rest);
+        }
+        if matches!(spec.kind, TagKind::AiPart(_)) && !rest.starts_with('(') && !self.inside_ai() {
+            // Documentation comments use these words: only with parentheses are they tags.
+            return None;
+        }
+        let column = units(&line[..line.len() - rest.len()]);
+        Some(Opening {
+            spec,
+            name,
+            escaped,
+            self_closed,
+            indent,
+            rest,
+            column,
+            suffix: None,
+        })
+    }
+
+    fn tag(&mut self, opening: Opening<'s>, line: &'s str) -> Result<(), Fault> {
+        self.count_part((self.line, opening.column))?;
+        if opening.escaped && self.layout == Layout::Jig {
+            return self.escaped_tag(opening, line);
+        }
+        let newline_before = self.newline_before_tag(&opening);
+        self.last_line_was_tag = true;
+        let at = (self.line, opening.column);
+        if !opening.spec.seekable {
+            let drops = self.drops_newline(&opening.spec);
+            let source = Source {
+                text: Cow::Borrowed(""),
+                line: at.0,
+                column: at.1,
+            };
+            self.consume(opening, source, newline_before)?;
+            self.drop_newline |= drops || line.ends_with('~');
+            return Ok(());
+        }
+        let Some(inside) = opening.rest.strip_prefix('(') else {
+            return Err(Fault::new("E_UNOPENED_PAREN", "Missing token \"(\"", at)
+                .hint(format!("write @{}(…)", opening.name)));
+        };
+        let column = opening.column + 1;
+        let start = Start {
+            text: inside,
+            line: self.line,
+            column,
+        };
+        let scanned = self
+            .scan(start, Close::Arguments)
+            .map_err(|_| Fault::new("E_UNCLOSED_PAREN", "Missing token \")\"", (at.0, column)))?;
+        let (rest, end) = (scanned.rest, (scanned.line, scanned.column));
+        let source = Source {
+            text: scanned.text,
+            line: at.0,
+            column,
+        };
+        let drops = self.drops_newline(&opening.spec);
+        let (suffix, rest) = suffix(rest, self.layout);
+        self.consume(Opening { suffix, ..opening }, source, newline_before)?;
+        match trim(rest) {
+            "~" => self.drop_newline = true,
+            "" => self.drop_newline |= drops,
+            _ => {
+                let message = format!("Unexpected token \"{rest}\"");
+                return Err(Fault::new("E_CANNOT_SEEK_STATEMENT", message, end)
+                    .hint("a tag stands alone on its line; put the text on the next one"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Jig prints an escaped tag as it is written, without the first `@`, and its end likewise.
+    fn escaped_tag(&mut self, opening: Opening<'s>, line: &'s str) -> Result<(), Fault> {
+        self.push_newline();
+        let text = format!("{}{}", opening.indent, &line[opening.indent.len() + 1..]);
+        self.push(Token::Text {
+            text: Cow::Owned(text),
+            leading: true,
+        });
+        if opening.spec.block && !opening.self_closed {
+            let source = Source {
+                line: self.line,
+                column: opening.column,
+                ..Source::default()
+            };
+            self.consume(opening, source, false)?;
+        }
+        Ok(())
+    }
+
+    /// Puts the tag where it belongs, or keeps it open until its end.
+    fn consume(
+        &mut self,
+        opening: Opening<'s>,
+        argument: Source<'s>,
+        newline_before: bool,
+    ) -> Result<(), Fault> {
+        let tag = Tag {
+            kind: opening.spec.kind,
+            name: opening.name,
+            escaped: opening.escaped,
+            line: argument.line,
+            column: argument.column,
+            argument,
+            indent: opening.indent,
+            newline_before,
+            suffix: opening.suffix,
+            children: Vec::new(),
+        };
+        if !opening.spec.block || opening.self_closed {
+            self.push(Token::Tag(Box::new(tag)));
+            return Ok(());
+        }
+        if self.open.len() >= self.limits.blocks_nested_max {
+            let max = self.limits.blocks_nested_max;
+            let message = format!("blocks are nested deeper than blocks_nested_max = {max}");
+            return Err(Fault::new("E_LIMIT_EXCEEDED", message, tag.at())
+                .hint("move the inner blocks into a partial"));
+        }
+        self.open.push(tag);
+        Ok(())
+    }
+
+    /// Whether what the tag prints starts on a line of its own; otherwise adds Edge's newline
+    /// between tag lines.
+    fn newline_before_tag(&mut self, opening: &Opening<'s>) -> bool {
+        let prints = match &opening.spec.kind {
+            TagKind::Ai => true,
+            TagKind::Include
+            | TagKind::IncludeIf
+            | TagKind::Component
+            | TagKind::Custom(_)
+            | TagKind::Stack => self.layout == Layout::Jig,
+            _ => false,
+        };
+        if prints {
+            return self.line > 1 && !std::mem::take(&mut self.drop_newline);
+        }
+        match self.layout {
+            // There is no newline here to drop, so a `~` has done its work.
+            Layout::Jig => self.drop_newline = false,
+            Layout::Edge if self.last_line_was_tag => self.push_newline(),
+            Layout::Edge => {}
+        }
+        false
+    }
+
+    fn drops_newline(&self, spec: &TagSpec) -> bool {
+        spec.drops_newline && self.layout == Layout::Edge
+    }
+
+    fn text_line(&mut self, line: &'s str) -> Result<(), Fault> {
+        let undo = (self.siblings().len(), self.drop_newline);
+        self.push_newline();
+        let mut rest = Start {
+            text: line,
+            line: self.line,
+            column: 0,
+        };
+        let mut leading = true;
+        let mut only_comments = true;
+        while let Some(at) = rest.text.find("{{") {
+            let mustache = self.mustache(rest, at, leading)?;
+            only_comments &= mustache.comment && is_blank(&rest.text[..at]);
+            leading = false;
+            rest = mustache.rest;
+            if is_blank(rest.text) {
+                // Edge drops white space after the last interpolation of a line.
+                if only_comments && self.layout == Layout::Jig {
+                    self.siblings().truncate(undo.0);
+                    self.drop_newline = undo.1;
+                }
+                return Ok(());
+            }
+        }
+        self.push_text(rest.text, leading);
+        Ok(())
+    }
+
+    /// Reads the interpolation or comment at `at`, with the text before it.
+    fn mustache(
+        &mut self,
+        from: Start<'s>,
+        at: usize,
+        leading: bool,
+    ) -> Result<AfterMustache<'s>, Fault> {
+        let after = &from.text[at + 2..];
+        let close = if after.starts_with("--") {
+            Close::Comment
+        } else if after.starts_with('{') {
+            Close::SafeMustache
+        } else {
+            Close::Mustache
+        };
+        let opening_len = match close {
+            Close::Comment => 4,
+            Close::SafeMustache => 3,
+            _ => 2,
+        };
+        let before = &from.text[..at];
+        let escaped = close != Close::Comment && before.ends_with('@');
+        let left = if escaped { &before[..at - 1] } else { before };
+        if leading || !left.is_empty() {
+            self.push_text(left, leading);
+        }
+        let start = Start {
+            text: &from.text[at + opening_len..],
+            line: from.line,
+            column: from.column + units(&from.text[..at + opening_len]),
+        };
+        self.count_part((start.line, start.column))?;
+        let scanned = self.scan(start, close).map_err(|endless| {
+            let at = (endless.line, endless.column);
+            Fault::new("E_UNCLOSED_CURLY_BRACE", "Missing token \"}\"", at)
+        })?;
+        let rest = Start {
+            text: scanned.rest,
+            line: scanned.line,
+            column: scanned.column,
+        };
+        if escaped {
+            let text = escaped_mustache(&scanned.text, close);
+            self.push(Token::Text {
+                text: Cow::Owned(text),
+                leading: false,
+            });
+        } else if close != Close::Comment {
+            let (line, column) = (start.line, start.column);
+            self.push(Token::Mustache(Source {
+                text: scanned.text,
+                line,
+                column,
+            }));
+        }
+        Ok(AfterMustache {
+            rest,
+            comment: close == Close::Comment,
+        })
+    }
+
+    fn scan(&mut self, start: Start<'s>, close: Close) -> Result<Scanned<'s>, Endless> {
+        let scanned = self.scanner.scan(start, close, &mut self.lines)?;
+        self.line = scanned.line;
+        Ok(scanned)
+    }
+
+    fn push_newline(&mut self) {
+        if self.line == 1 {
+            return;
+        }
+        if self.drop_newline {
+            self.drop_newline = false;
+            return;
+        }
+        self.push(Token::Newline);
+    }
+
+    fn push_text(&mut self, text: &'s str, leading: bool) {
+        self.push(Token::Text {
+            text: Cow::Borrowed(text),
+            leading,
+        });
+    }
+
+    fn push(&mut self, token: Token<'s>) {
+        self.siblings().push(token);
+    }
+
+    fn siblings(&mut self) -> &mut Vec<Token<'s>> {
+        match self.open.last_mut() {
+            Some(tag) => &mut tag.children,
+            None => &mut self.tokens,
+        }
+    }
+
+    fn inside_ai(&self) -> bool {
+        self.open.iter().any(|tag| tag.kind == TagKind::Ai)
+    }
+
+    fn count_part(&mut self, at: (u32, u32)) -> Result<(), Fault> {
+        self.parts += 1;
+        if self.parts <= self.limits.parts_max {
+            return Ok(());
+        }
+        let max = self.limits.parts_max;
+        let message =
+            format!("this template has more tags and interpolations than parts_max = {max}");
+        Err(Fault::new("E_LIMIT_EXCEEDED", message, at).hint("split it into partials"))
+    }
+
+    fn finish(mut self) -> Result<Vec<Token<'s>>, Fault> {
+        match self.open.pop() {
+            None => Ok(self.tokens),
+            Some(tag) => {
+                let message = format!("Unclosed tag {}", tag.name);
+                Err(Fault::new("E_UNCLOSED_TAG", message, tag.at())
+                    .hint(format!("end it with a line @end or @end{}", tag.name)))
+            }
+        }
+    }
+}
+
+struct AfterMustache<'s> {
+    rest: Start<'s>,
+    comment: bool,
+}
+
+/// `@{{ x }}` prints what stands there without the `@`; Edge drops line ends inside.
+fn escaped_mustache(inside: &str, close: Close) -> String {
+    let inside = inside.replace('\n', "");
+    match close {
+        Close::SafeMustache => format!("{{{{{{{inside}}}}}}}"),
+        _ => format!("{{{{{inside}}}}}"),
+    }
+}
+
+/// Jig's content type after the arguments: `: typescript`.
+fn suffix(rest: &str, layout: Layout) -> (Option<&str>, &str) {
+    let after = match layout {
+        Layout::Jig => rest.trim_start_matches(is_space).strip_prefix(':'),
+        Layout::Edge => None,
+    };
+    let Some(after) = after else {
+        return (None, rest);
+    };
+    let after = after.trim_start_matches(is_space);
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | '#' | '.' | '-');
+    let end = after.find(|c| !is_part(c)).unwrap_or(after.len());
+    if !after.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return (None, rest);
+    }
+    (Some(&after[..end]), &after[end..])
+}

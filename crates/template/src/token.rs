@@ -1,0 +1,53 @@
+//! What the lexer makes of a template: a tree of text, interpolations and tags.
+
+use std::borrow::Cow;
+
+use crate::tags::TagKind;
+
+/// A piece of a template.
+#[derive(Debug)]
+pub(crate) enum Token<'s> {
+    /// The line end before a line of text.
+    Newline,
+    Text {
+        text: Cow<'s, str>,
+        /// Whether a source line begins here, so that indentation can be taken off.
+        leading: bool,
+    },
+    /// `{{ }}` and `{{{ }}}`, which mean the same here.
+    Mustache(Source<'s>),
+    Tag(Box<Tag<'s>>),
+}
+
+/// JavaScript text and where its first character stands.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Source<'s> {
+    pub(crate) text: Cow<'s, str>,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
+
+/// A tag with its arguments and body.
+#[derive(Debug)]
+pub(crate) struct Tag<'s> {
+    pub(crate) kind: TagKind,
+    pub(crate) name: &'s str,
+    pub(crate) escaped: bool,
+    pub(crate) argument: Source<'s>,
+    /// Where Edge says the tag is: after its name and opening parenthesis.
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+    /// The white space before the tag; layout may shorten it.
+    pub(crate) indent: &'s str,
+    /// Whether what the tag prints begins on a new line.
+    pub(crate) newline_before: bool,
+    /// Jig's `@tag(...): language`.
+    pub(crate) suffix: Option<&'s str>,
+    pub(crate) children: Vec<Token<'s>>,
+}
+
+impl Tag<'_> {
+    pub(crate) fn at(&self) -> (u32, u32) {
+        (self.line, self.column)
+    }
+}
