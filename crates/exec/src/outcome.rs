@@ -1,0 +1,87 @@
+//! What became of a command that ran.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::time::Duration;
+
+/// How a command ended, and what it said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// How it ended.
+    pub status: Status,
+    /// Its standard output, shortened in the middle when over the limit.
+    pub stdout: Vec<u8>,
+    /// Its standard error, shortened in the middle when over the limit.
+    pub stderr: Vec<u8>,
+    /// Whether something is missing from `stdout`.
+    pub stdout_truncated: bool,
+    /// Whether something is missing from `stderr`.
+    pub stderr_truncated: bool,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By a signal we did not send.
+    Signaled(i32),
+    /// By us, because its time was up.
+    TimedOut,
+    /// By us, because somebody asked for it.
+    Cancelled,
+}
+
+/// One of the two output streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+impl Outcome {
+    /// Whether it ended by itself with code 0.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        self.status == Status::Exited(0)
+    }
+
+    /// Its standard output as text; bytes that are not UTF-8 are replaced.
+    #[must_use]
+    pub fn stdout_text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.stdout)
+    }
+
+    /// Its standard error as text; bytes that are not UTF-8 are replaced.
+    #[must_use]
+    pub fn stderr_text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.stderr)
+    }
+}
+
+impl Status {
+    /// The exit code, where there is one.
+    #[must_use]
+    pub fn code(self) -> Option<i32> {
+        match self {
+            Self::Exited(code) => Some(code),
+            Self::Signaled(_) | Self::TimedOut | Self::Cancelled => None,
+        }
+    }
+}
+
+/// Reads after "the command".
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited(code) => write!(f, "exited with code {code}"),
+            Self::Signaled(signal) => write!(f, "was ended by signal {signal}"),
+            Self::TimedOut => f.write_str("did not end in time and was stopped"),
+            Self::Cancelled => f.write_str("was cancelled"),
+        }
+    }
+}
