@@ -10,6 +10,7 @@
 )]
 
 use std::path::Path;
+use std::rc::Rc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -27,9 +28,22 @@ fn main() -> Result<()> {
     let items: Value = serde_json::from_slice(&std::fs::read(items)?)?;
     let state = json!({ "items": items });
     match engine.as_str() {
+        "drawloom" => drawloom(&source, &state, engine, Path::new(output)),
         "minijinja" => minijinja(&source, &state, engine, Path::new(output)),
         _ => bail!("there is no engine `{engine}`"),
     }
+}
+
+/// With Edge's white space, so that the output can be compared with edge.js's byte for byte.
+fn drawloom(source: &str, state: &Value, engine: &str, output: &Path) -> Result<()> {
+    let templates = template::Engine::new(Rc::new(template::MapLoader::new()));
+    let compiled = templates.compile("report.edge", source, template::Layout::Edge)?;
+    let state = state.as_object().context("the state is an object")?;
+    let state = expr::Object::from_json_map(state);
+    let answers = Default::default();
+    time(engine, output, || {
+        Ok(templates.render(&compiled, &state, &answers)?.text)
+    })
 }
 
 fn minijinja(source: &str, state: &Value, engine: &str, output: &Path) -> Result<()> {
