@@ -40,10 +40,12 @@ impl Target {
                 let key = to_text(cx, &index)?;
                 property::set(cx, &object, &key, value).map_err(|e| e.at(*at))
             }
-            Target::Object { properties, rest, at } => {
-                take_apart_object(cx, frame, (properties, rest.as_deref()), &value)
-                    .map_err(|e| e.at(*at))
-            }
+            Target::Object {
+                properties,
+                rest,
+                at,
+            } => take_apart_object(cx, frame, (properties, rest.as_deref()), &value)
+                .map_err(|e| e.at(*at)),
             Target::Array { elements, rest, at } => {
                 take_apart_array(cx, frame, (elements, rest.as_deref()), &value)
                     .map_err(|e| e.at(*at))
@@ -86,9 +88,10 @@ impl Target {
                 let key = to_text(cx, &index)?;
                 Ok(property::delete(&object, &key))
             }
-            Target::State { name } => {
-                Ok(property::delete(&Value::Object(frame.state().clone()), name))
-            }
+            Target::State { name } => Ok(property::delete(
+                &Value::Object(frame.state().clone()),
+                name,
+            )),
             _ => Ok(false),
         }
     }
@@ -141,7 +144,9 @@ fn take_apart_object(
 ) -> Result<(), Error> {
     if value.is_nullish() {
         let text = to_text(cx, value)?;
-        return Err(Error::runtime(format!("Cannot destructure '{text}' as it is {text}.")));
+        return Err(Error::runtime(format!(
+            "Cannot destructure '{text}' as it is {text}."
+        )));
     }
     let mut taken = Vec::with_capacity(properties.len());
     for (key, binding) in properties {

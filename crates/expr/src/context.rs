@@ -59,7 +59,10 @@ impl<'h> Context<'h> {
 
     /// The undefined names noted since the last call.
     pub fn take_undefined(&mut self) -> Vec<UndefinedName> {
-        self.undefined.as_mut().map(std::mem::take).unwrap_or_default()
+        self.undefined
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
     }
 
     pub fn is_strict(&self) -> bool {
@@ -132,8 +135,7 @@ impl<'h> Context<'h> {
             )));
         }
         self.depth += 1;
-        let result =
-            stacker::maybe_grow(STACK_RED_ZONE_BYTES, STACK_SEGMENT_BYTES, || run(self));
+        let result = stacker::maybe_grow(STACK_RED_ZONE_BYTES, STACK_SEGMENT_BYTES, || run(self));
         self.depth -= 1;
         result
     }
@@ -144,7 +146,10 @@ impl<'h> Context<'h> {
             Some(value) => value,
             None => {
                 if let Some(undefined) = &mut self.undefined {
-                    undefined.push(UndefinedName { name: name.clone(), offset });
+                    undefined.push(UndefinedName {
+                        name: name.clone(),
+                        offset,
+                    });
                 }
                 Value::Undefined
             }

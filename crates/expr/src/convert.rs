@@ -82,7 +82,9 @@ pub(crate) fn write_joined(
 fn check_length(cx: &Context<'_>, bytes: usize) -> Result<(), Error> {
     let max = cx.limits().string_bytes_max;
     if bytes > max {
-        return Err(Error::limit(format!("a text is longer than string_bytes_max = {max} bytes")));
+        return Err(Error::limit(format!(
+            "a text is longer than string_bytes_max = {max} bytes"
+        )));
     }
     Ok(())
 }
@@ -159,7 +161,9 @@ pub(crate) fn string_to_number(text: &str) -> f64 {
         digits
             .chars()
             .filter_map(|digit| digit.to_digit(radix))
-            .fold(0.0, |value, digit| value * f64::from(radix) + f64::from(digit))
+            .fold(0.0, |value, digit| {
+                value * f64::from(radix) + f64::from(digit)
+            })
     };
     match text.get(..2) {
         Some("0x" | "0X") => return radix(&text[2..], 16),
@@ -170,7 +174,10 @@ pub(crate) fn string_to_number(text: &str) -> f64 {
     match text {
         "Infinity" | "+Infinity" => f64::INFINITY,
         "-Infinity" => f64::NEG_INFINITY,
-        _ if text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte)) => {
+        _ if text
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte)) =>
+        {
             text.parse().unwrap_or(f64::NAN)
         }
         _ => f64::NAN,
@@ -185,7 +192,11 @@ pub(crate) fn is_space(c: char) -> bool {
 /// An integer, with NaN as 0 and infinities kept.
 pub(crate) fn to_integer_or_infinity(cx: &mut Context<'_>, value: &Value) -> Result<f64, Error> {
     let number = to_number(cx, value)?;
-    Ok(if number.is_nan() { 0.0 } else { number.trunc() + 0.0 })
+    Ok(if number.is_nan() {
+        0.0
+    } else {
+        number.trunc() + 0.0
+    })
 }
 
 pub(crate) fn to_int32(cx: &mut Context<'_>, value: &Value) -> Result<i32, Error> {
@@ -261,8 +272,14 @@ pub fn strict_equals(left: &Value, right: &Value) -> bool {
 
 /// A built-in method is the same function however often it is read.
 fn same_function(left: &Rc<Function>, right: &Rc<Function>) -> bool {
-    if let (Function::Method { name: left_name, .. }, Function::Method { name: right_name, .. }) =
-        (&**left, &**right)
+    if let (
+        Function::Method {
+            name: left_name, ..
+        },
+        Function::Method {
+            name: right_name, ..
+        },
+    ) = (&**left, &**right)
     {
         return left_name == right_name;
     }

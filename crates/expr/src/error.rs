@@ -48,7 +48,12 @@ pub struct Place {
 
 impl Error {
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), offset: None, placed: None }
+        Self {
+            code,
+            message: message.into(),
+            offset: None,
+            placed: None,
+        }
     }
 
     pub fn runtime(message: impl Into<String>) -> Self {
@@ -69,7 +74,11 @@ impl Error {
     /// Attaches a file position, unless one is attached already.
     #[must_use]
     pub fn placed(mut self, file: &str, line: u32, column: u32) -> Self {
-        self.placed.get_or_insert_with(|| Place { file: file.to_owned(), line, column });
+        self.placed.get_or_insert_with(|| Place {
+            file: file.to_owned(),
+            line,
+            column,
+        });
         self
     }
 

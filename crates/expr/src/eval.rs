@@ -38,7 +38,8 @@ impl Node {
             }
             Node::MethodCall(call) => {
                 let object = call.object.eval(cx, frame)?;
-                call.finish(cx, frame, &object).map(Option::unwrap_or_default)
+                call.finish(cx, frame, &object)
+                    .map(Option::unwrap_or_default)
             }
             Node::Call(call) => {
                 let callee = call.callee.eval(cx, frame)?;
@@ -52,14 +53,26 @@ impl Node {
             }
             Node::And(pair) => {
                 let left = pair[0].eval(cx, frame)?;
-                if left.is_truthy() { pair[1].eval(cx, frame) } else { Ok(left) }
+                if left.is_truthy() {
+                    pair[1].eval(cx, frame)
+                } else {
+                    Ok(left)
+                }
             }
             Node::Or(pair) => {
                 let left = pair[0].eval(cx, frame)?;
-                if left.is_truthy() { Ok(left) } else { pair[1].eval(cx, frame) }
+                if left.is_truthy() {
+                    Ok(left)
+                } else {
+                    pair[1].eval(cx, frame)
+                }
             }
             Node::Conditional(three) => {
-                let branch = if three[0].test(cx, frame)? { &three[1] } else { &three[2] };
+                let branch = if three[0].test(cx, frame)? {
+                    &three[1]
+                } else {
+                    &three[2]
+                };
                 branch.eval(cx, frame)
             }
             Node::Template(parts) => eval_template(cx, frame, parts),
@@ -88,7 +101,11 @@ impl Node {
             }))),
             Node::Assign(assign) => assign.eval(cx, frame),
             Node::Update(update) => update.eval(cx, frame),
-            Node::Unary { operator, operand, at } => {
+            Node::Unary {
+                operator,
+                operand,
+                at,
+            } => {
                 let value = operand.eval(cx, frame)?;
                 operators::unary(cx, *operator, &value).map_err(|e| e.at(*at))
             }
@@ -99,7 +116,11 @@ impl Node {
             Node::Delete(target) => target.delete(cx, frame).map(Value::Bool),
             Node::Coalesce(pair) => {
                 let left = pair[0].eval_quietly(cx, frame)?;
-                if left.is_nullish() { pair[1].eval(cx, frame) } else { Ok(left) }
+                if left.is_nullish() {
+                    pair[1].eval(cx, frame)
+                } else {
+                    Ok(left)
+                }
             }
             Node::Sequence(nodes) => {
                 let mut last = Value::Undefined;
@@ -128,28 +149,36 @@ impl Node {
     fn chain(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<Option<Value>, Error> {
         match self {
             Node::Member(member) => {
-                let Some(object) = member.object.chain(cx, frame)? else { return Ok(None) };
+                let Some(object) = member.object.chain(cx, frame)? else {
+                    return Ok(None);
+                };
                 if member.optional && object.is_nullish() {
                     return Ok(None);
                 }
                 member.read(&object).map(Some)
             }
             Node::Index(index) => {
-                let Some(object) = index.object.chain(cx, frame)? else { return Ok(None) };
+                let Some(object) = index.object.chain(cx, frame)? else {
+                    return Ok(None);
+                };
                 if index.optional && object.is_nullish() {
                     return Ok(None);
                 }
                 index.read(cx, frame, &object).map(Some)
             }
             Node::MethodCall(call) => {
-                let Some(object) = call.object.chain(cx, frame)? else { return Ok(None) };
+                let Some(object) = call.object.chain(cx, frame)? else {
+                    return Ok(None);
+                };
                 if call.optional_object && object.is_nullish() {
                     return Ok(None);
                 }
                 call.finish(cx, frame, &object)
             }
             Node::Call(call) => {
-                let Some(callee) = call.callee.chain(cx, frame)? else { return Ok(None) };
+                let Some(callee) = call.callee.chain(cx, frame)? else {
+                    return Ok(None);
+                };
                 if call.optional && callee.is_nullish() {
                     return Ok(None);
                 }
@@ -162,9 +191,11 @@ impl Node {
     pub(crate) fn test(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<bool, Error> {
         cx.charge(1)?;
         match self {
-            Node::Unary { operator: operators::UnaryOperator::Not, operand, .. } => {
-                operand.test(cx, frame).map(|truth| !truth)
-            }
+            Node::Unary {
+                operator: operators::UnaryOperator::Not,
+                operand,
+                ..
+            } => operand.test(cx, frame).map(|truth| !truth),
             Node::And(pair) => Ok(pair[0].test(cx, frame)? && pair[1].test(cx, frame)?),
             Node::Or(pair) => Ok(pair[0].test(cx, frame)? || pair[1].test(cx, frame)?),
             other => match other.peek(frame, Value::is_truthy) {
@@ -201,7 +232,11 @@ impl Node {
                 Ok(())
             }
             Node::Conditional(three) => {
-                let branch = if three[0].test(cx, frame)? { &three[1] } else { &three[2] };
+                let branch = if three[0].test(cx, frame)? {
+                    &three[1]
+                } else {
+                    &three[2]
+                };
                 branch.emit(cx, frame, out)
             }
             other => {
@@ -219,7 +254,11 @@ impl Node {
         match self {
             Node::Constant(value) => Some(read(value)),
             Node::Variable { hops, slot } => frame.up(*hops).with(slot.index(), |value| {
-                if matches!(value, Value::Lazy(_)) { None } else { Some(read(value)) }
+                if matches!(value, Value::Lazy(_)) {
+                    None
+                } else {
+                    Some(read(value))
+                }
             }),
             Node::State { name, .. } => match frame.state().borrow().peek(name) {
                 None | Some(Value::Lazy(_)) => None,
@@ -227,11 +266,12 @@ impl Node {
             },
             Node::Member(member) => {
                 let read = &mut Some(read);
-                member.object.peek_object(frame, &mut |object| {
-                    match (object.peek(&member.name), read.take()) {
-                        (None | Some(Value::Lazy(_)), _) | (_, None) => None,
-                        (Some(value), Some(read)) => Some(read(value)),
-                    }
+                member.object.peek_object(frame, &mut |object| match (
+                    object.peek(&member.name),
+                    read.take(),
+                ) {
+                    (None | Some(Value::Lazy(_)), _) | (_, None) => None,
+                    (Some(value), Some(read)) => Some(read(value)),
                 })
             }
             _ => None,
@@ -294,7 +334,8 @@ impl Call {
         if !callee.is_callable() {
             return Err(Error::runtime(format!("{} is not a function", self.text)).at(self.at));
         }
-        cx.call(callee, &Value::Undefined, &arguments).map_err(|e| e.at(self.at))
+        cx.call(callee, &Value::Undefined, &arguments)
+            .map_err(|e| e.at(self.at))
     }
 }
 
@@ -327,7 +368,9 @@ impl MethodCall {
         match own {
             Some(callee) if callee.is_callable() => {
                 let arguments = arguments(cx, frame, &self.arguments)?;
-                cx.call(&callee, object, &arguments).map(Some).map_err(|e| e.at(self.at))
+                cx.call(&callee, object, &arguments)
+                    .map(Some)
+                    .map_err(|e| e.at(self.at))
             }
             None | Some(Value::Undefined | Value::Null) if self.optional_call => Ok(None),
             _ => Err(Error::runtime(format!("{} is not a function", self.text)).at(self.at)),
@@ -372,7 +415,10 @@ impl Context<'_> {
             },
             Value::Builtin(builtin) => match builtin.call {
                 Some(call) => self.deeper(|cx| call(cx, this, arguments)),
-                None => Err(Error::runtime(format!("{} is not a function", builtin.name))),
+                None => Err(Error::runtime(format!(
+                    "{} is not a function",
+                    builtin.name
+                ))),
             },
             other => {
                 let text = to_text(self, other)?;
@@ -425,7 +471,10 @@ fn run(
                 }
             }
             Statement::Function { slot, arrow } => {
-                let function = Function::Arrow { arrow: arrow.clone(), frame: frame.clone() };
+                let function = Function::Arrow {
+                    arrow: arrow.clone(),
+                    frame: frame.clone(),
+                };
                 frame.set(slot.index(), Value::Function(Rc::new(function)));
             }
         }
@@ -452,11 +501,7 @@ pub(crate) fn not_defined(name: &str, at: u32) -> Error {
     Error::runtime(format!("{name} is not defined")).at(at)
 }
 
-fn arguments(
-    cx: &mut Context<'_>,
-    frame: &Rc<Frame>,
-    items: &[Item],
-) -> Result<Arguments, Error> {
+fn arguments(cx: &mut Context<'_>, frame: &Rc<Frame>, items: &[Item]) -> Result<Arguments, Error> {
     let mut values = Arguments::new();
     collect(cx, frame, items, |value| values.push(value))?;
     Ok(values)
@@ -547,7 +592,9 @@ pub(crate) fn own_entries(
         Value::Object(object) => object.borrow().entries(),
         Value::Array(items) => indexed(items.borrow().clone()),
         Value::String(text) => indexed(
-            text.encode_utf16().map(|unit| Value::from(String::from_utf16_lossy(&[unit]))).collect(),
+            text.encode_utf16()
+                .map(|unit| Value::from(String::from_utf16_lossy(&[unit])))
+                .collect(),
         ),
         _ => Vec::new(),
     };
@@ -574,7 +621,10 @@ pub(crate) fn step(
 ) -> Result<(Value, Value), Error> {
     if let Value::BigInt(old) = value {
         let change = if increment { 1 } else { -1 };
-        return Ok((value.clone(), Value::BigInt(Rc::new(old.saturating_add(change)))));
+        return Ok((
+            value.clone(),
+            Value::BigInt(Rc::new(old.saturating_add(change))),
+        ));
     }
     let old = to_number(cx, value)?;
     let change = if increment { 1.0 } else { -1.0 };

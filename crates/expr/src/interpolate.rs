@@ -93,7 +93,8 @@ impl Interpolation {
             match part {
                 Part::Text(text) => out.push_str(text),
                 Part::Expr { expr, offset } => {
-                    expr.emit(cx, frame, &mut out).map_err(|error| error.shifted(*offset))?;
+                    expr.emit(cx, frame, &mut out)
+                        .map_err(|error| error.shifted(*offset))?;
                 }
             }
             cx.reserve_string(out.len())?;

@@ -51,10 +51,19 @@ pub struct Pattern(pub(crate) Target);
 pub(crate) enum Node {
     Constant(Value),
     RegExp(Rc<Regex>),
-    Variable { hops: u16, slot: Slot },
+    Variable {
+        hops: u16,
+        slot: Slot,
+    },
     /// A variable whose block has ended.
-    Ended { name: Rc<str>, at: u32 },
-    State { name: Rc<str>, at: u32 },
+    Ended {
+        name: Rc<str>,
+        at: u32,
+    },
+    State {
+        name: Rc<str>,
+        at: u32,
+    },
     StateObject,
     This,
     Template(Box<[TemplatePart]>),
@@ -63,7 +72,11 @@ pub(crate) enum Node {
     Arrow(Rc<Arrow>),
     Assign(Box<Assign>),
     Update(Box<Update>),
-    Unary { operator: UnaryOperator, operand: Box<Node>, at: u32 },
+    Unary {
+        operator: UnaryOperator,
+        operand: Box<Node>,
+        at: u32,
+    },
     TypeOf(Box<Node>),
     Delete(Box<Target>),
     Binary(Box<Binary>),
@@ -127,7 +140,10 @@ pub(crate) enum Statement {
     Return(Node),
     Block(Box<[Statement]>),
     /// A function declaration, already hoisted to the front of its block.
-    Function { slot: Slot, arrow: Rc<Arrow> },
+    Function {
+        slot: Slot,
+        arrow: Rc<Arrow>,
+    },
 }
 
 #[derive(Debug)]
@@ -149,13 +165,37 @@ pub(crate) struct Update {
 /// Where an assignment puts its value.
 #[derive(Debug)]
 pub(crate) enum Target {
-    Variable { hops: u16, slot: Slot },
-    Ended { name: Rc<str>, at: u32 },
-    State { name: Rc<str> },
-    Member { object: Node, name: Rc<str>, at: u32 },
-    Index { object: Node, index: Node, at: u32 },
-    Object { properties: Box<[(Key, Binding)]>, rest: Option<Box<Target>>, at: u32 },
-    Array { elements: Box<[Option<Binding>]>, rest: Option<Box<Target>>, at: u32 },
+    Variable {
+        hops: u16,
+        slot: Slot,
+    },
+    Ended {
+        name: Rc<str>,
+        at: u32,
+    },
+    State {
+        name: Rc<str>,
+    },
+    Member {
+        object: Node,
+        name: Rc<str>,
+        at: u32,
+    },
+    Index {
+        object: Node,
+        index: Node,
+        at: u32,
+    },
+    Object {
+        properties: Box<[(Key, Binding)]>,
+        rest: Option<Box<Target>>,
+        at: u32,
+    },
+    Array {
+        elements: Box<[Option<Binding>]>,
+        rest: Option<Box<Target>>,
+        at: u32,
+    },
 }
 
 /// A target and the value it takes when given `undefined`.
@@ -220,7 +260,10 @@ pub(crate) struct MethodCall {
 
 #[derive(Debug)]
 pub(crate) enum MethodName {
-    Named { name: Rc<str>, method: Option<Method> },
+    Named {
+        name: Rc<str>,
+        method: Option<Method>,
+    },
     Computed(Node),
 }
 
@@ -269,12 +312,7 @@ impl Expr {
 
 impl Pattern {
     /// Takes `value` apart into the pattern's variables.
-    pub fn bind(
-        &self,
-        cx: &mut Context<'_>,
-        frame: &Rc<Frame>,
-        value: Value,
-    ) -> Result<(), Error> {
+    pub fn bind(&self, cx: &mut Context<'_>, frame: &Rc<Frame>, value: Value) -> Result<(), Error> {
         self.0.assign(cx, frame, value)
     }
 }

@@ -14,9 +14,7 @@ impl Value {
         match json {
             serde_json::Value::Null => Value::Null,
             serde_json::Value::Bool(value) => Value::Bool(*value),
-            serde_json::Value::Number(number) => {
-                Value::Number(number.as_f64().unwrap_or(f64::NAN))
-            }
+            serde_json::Value::Number(number) => Value::Number(number.as_f64().unwrap_or(f64::NAN)),
             serde_json::Value::String(text) => Value::from(text.as_str()),
             serde_json::Value::Array(items) => {
                 Value::array(items.iter().map(Value::from_json).collect())
@@ -31,18 +29,24 @@ impl Value {
         Ok(match self {
             Value::Bool(value) => serde_json::Value::Bool(*value),
             Value::Number(number) => json_number(*number),
-            Value::BigInt(_) => return Err(Error::runtime("Do not know how to serialize a BigInt")),
+            Value::BigInt(_) => {
+                return Err(Error::runtime("Do not know how to serialize a BigInt"));
+            }
             Value::String(text) => serde_json::Value::String(text.to_string()),
             Value::Array(items) => {
                 let items = items.borrow().clone();
                 cx.deeper(|cx| {
-                    items.iter().map(|item| item.to_json(cx)).collect::<Result<_, _>>()
+                    items
+                        .iter()
+                        .map(|item| item.to_json(cx))
+                        .collect::<Result<_, _>>()
                 })
                 .map(serde_json::Value::Array)?
             }
             Value::Object(object) => {
                 let entries = object.borrow().entries();
-                cx.deeper(|cx| entries_to_json(cx, &entries)).map(serde_json::Value::Object)?
+                cx.deeper(|cx| entries_to_json(cx, &entries))
+                    .map(serde_json::Value::Object)?
             }
             Value::Date(_) => match crate::eval::call_named(cx, self, "toJSON", &[]) {
                 Some(text) => text?.to_json(cx)?,
@@ -61,7 +65,9 @@ impl Value {
 
 impl Object {
     pub fn from_json_map(map: &Map<String, serde_json::Value>) -> Object {
-        map.iter().map(|(key, value)| (Rc::from(key.as_str()), Value::from_json(value))).collect()
+        map.iter()
+            .map(|(key, value)| (Rc::from(key.as_str()), Value::from_json(value)))
+            .collect()
     }
 }
 

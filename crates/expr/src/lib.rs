@@ -15,38 +15,38 @@
 //! # Ok::<(), expr::Error>(())
 //! ```
 
+mod assign;
+mod builtins;
+mod context;
+mod convert;
 mod error;
-mod limits;
-mod value;
-mod json;
-mod scope;
+mod eval;
+mod interpolate;
 mod ir;
-mod parse;
-mod nesting;
+mod json;
+mod limits;
 mod lower;
 mod lower_target;
-mod regex;
-mod context;
-mod eval;
-mod assign;
-mod operators;
-mod convert;
-mod property;
-mod builtins;
-mod interpolate;
 pub mod names;
+mod nesting;
+mod operators;
+mod parse;
+mod property;
+mod regex;
+mod scope;
+mod value;
 
 pub use context::{Context, UndefinedName};
 pub use convert::{number_to_string, same_value_zero, strict_equals, to_number, to_text};
 pub use error::{Code, Error, Place};
 pub use interpolate::{Interpolation, evaluate, interpolate, iterate};
 pub use ir::{Arrow, Expr, Pattern, Shape};
-pub use property::get as get_property;
-pub use regex::Regex;
 pub use limits::Limits;
 pub use parse::{
     Argument, EachHead, LetHead, compile, compile_arguments, compile_each, compile_filtered,
     compile_let,
 };
+pub use property::get as get_property;
+pub use regex::Regex;
 pub use scope::{Scope, Slot};
 pub use value::{Builtin, Frame, Function, HostFn, Lazy, Member, NativeFn, Object, Value};

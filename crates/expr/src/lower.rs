@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
+use oxc_ast::ast::{Argument as AstArgument, MemberExpression};
 use oxc_ast::ast::{
     ArrayExpressionElement, ArrowFunctionBody, ArrowFunctionExpression, CallExpression,
     ChainElement, Expression, FormalParameters, Function, ObjectProperty, ObjectPropertyKind,
     PropertyKey, PropertyKind, Statement as AstStatement, TemplateLiteral,
 };
-use oxc_ast::ast::{Argument as AstArgument, MemberExpression};
 use oxc_span::{GetSpan, Span};
 use oxc_syntax::operator as js;
 
@@ -18,6 +18,7 @@ use crate::ir::{
     Property, Shape, Statement, TemplatePart,
 };
 use crate::operators::{BinaryOperator, UnaryOperator};
+use crate::parse::Parsed;
 use crate::regex::Regex;
 use crate::scope::{Resolved, Scope};
 use crate::value::{self, Value};
@@ -28,6 +29,8 @@ const EXPRESSION_DEPTH_MAX: u32 = 200;
 /// Lowers one expression.
 pub(crate) struct Lowering<'s, 'c> {
     source: &'s str,
+    /// What to add to a position in `source` to get one in the user's text.
+    base: i64,
     pub(crate) scope: &'c mut Scope,
     depth: u32,
     has_closure: bool,
@@ -36,8 +39,16 @@ pub(crate) struct Lowering<'s, 'c> {
 }
 
 impl<'s, 'c> Lowering<'s, 'c> {
-    pub(crate) fn new(source: &'s str, scope: &'c mut Scope) -> Self {
-        Self { source, scope, depth: 0, has_closure: false, declaring: false }
+    pub(crate) fn new(text: Parsed<'s>, scope: &'c mut Scope) -> Self {
+        let base = i64::from(text.start) - i64::from(text.prefix);
+        Self {
+            source: text.whole,
+            base,
+            scope,
+            depth: 0,
+            has_closure: false,
+            declaring: false,
+        }
     }
 
     pub(crate) fn declaring(&mut self) -> &mut Self {
@@ -49,11 +60,22 @@ impl<'s, 'c> Lowering<'s, 'c> {
     pub(crate) fn whole(&mut self, expression: &Expression<'_>) -> Result<Expr, Error> {
         self.has_closure = false;
         let node = self.node(expression)?;
-        Ok(Expr { node, shape: shape_of(expression), has_closure: self.has_closure })
+        Ok(Expr {
+            node,
+            shape: shape_of(expression),
+            has_closure: self.has_closure,
+        })
     }
 
     pub(crate) fn text(&self, span: Span) -> &'s str {
-        self.source.get(span.start as usize..span.end as usize).unwrap_or_default()
+        self.source
+            .get(span.start as usize..span.end as usize)
+            .unwrap_or_default()
+    }
+
+    /// A position as the user counts it.
+    pub(crate) fn at(&self, start: u32) -> u32 {
+        u32::try_from(i64::from(start) + self.base).unwrap_or(0)
     }
 
     pub(crate) fn node(&mut self, expression: &Expression<'_>) -> Result<Node, Error> {
@@ -73,9 +95,7 @@ impl<'s, 'c> Lowering<'s, 'c> {
         match expression {
             Expression::BooleanLiteral(literal) => Ok(Node::Constant(Value::Bool(literal.value))),
             Expression::NullLiteral(_) => Ok(Node::Constant(Value::Null)),
-            Expression::NumericLiteral(literal) => {
-                Ok(Node::Constant(Value::Number(literal.value)))
-            }
+            Expression::NumericLiteral(literal) => Ok(Node::Constant(Value::Number(literal.value))),
             Expression::StringLiteral(literal) => {
                 Ok(Node::Constant(Value::from(literal.value.as_str())))
             }
@@ -88,26 +108,31 @@ impl<'s, 'c> Lowering<'s, 'c> {
             }
             Expression::TemplateLiteral(literal) => self.template(literal),
             Expression::Identifier(identifier) => {
-                Ok(self.identifier(identifier.name.as_str(), identifier.span.start))
+                Ok(self.identifier(identifier.name.as_str(), self.at(identifier.span.start)))
             }
             Expression::ThisExpression(_) => Ok(Node::This),
-            Expression::ArrayExpression(array) => {
-                array.elements.iter().map(|element| self.element(element)).collect::<Result<_, _>>()
-                    .map(Node::Array)
-            }
-            Expression::ObjectExpression(object) => {
-                object.properties.iter().map(|property| self.property(property))
-                    .collect::<Result<_, _>>()
-                    .map(Node::Object)
-            }
+            Expression::ArrayExpression(array) => array
+                .elements
+                .iter()
+                .map(|element| self.element(element))
+                .collect::<Result<_, _>>()
+                .map(Node::Array),
+            Expression::ObjectExpression(object) => object
+                .properties
+                .iter()
+                .map(|property| self.property(property))
+                .collect::<Result<_, _>>()
+                .map(Node::Object),
             Expression::ArrowFunctionExpression(arrow) => {
                 self.arrow(arrow).map(|arrow| Node::Arrow(Rc::new(arrow)))
             }
             Expression::AwaitExpression(inner) => self.node(&inner.argument),
-            Expression::SequenceExpression(sequence) => {
-                sequence.expressions.iter().map(|part| self.node(part)).collect::<Result<_, _>>()
-                    .map(Node::Sequence)
-            }
+            Expression::SequenceExpression(sequence) => sequence
+                .expressions
+                .iter()
+                .map(|part| self.node(part))
+                .collect::<Result<_, _>>()
+                .map(Node::Sequence),
             Expression::ParenthesizedExpression(inner) => self.node(&inner.expression),
             Expression::ChainExpression(chain) => self.chain(&chain.expression),
             Expression::CallExpression(call) => self.call(call),
@@ -126,7 +151,7 @@ impl<'s, 'c> Lowering<'s, 'c> {
                 operator: binary_operator(binary.operator),
                 left: self.node(&binary.left)?,
                 right: self.node(&binary.right)?,
-                at: binary.span.start,
+                at: self.at(binary.span.start),
             }))),
             Expression::LogicalExpression(logical) => {
                 let pair = Box::new([self.node(&logical.left)?, self.node(&logical.right)?]);
@@ -136,13 +161,11 @@ impl<'s, 'c> Lowering<'s, 'c> {
                     js::LogicalOperator::Coalesce => Node::Coalesce(pair),
                 })
             }
-            Expression::ConditionalExpression(conditional) => {
-                Ok(Node::Conditional(Box::new([
-                    self.node(&conditional.test)?,
-                    self.node(&conditional.consequent)?,
-                    self.node(&conditional.alternate)?,
-                ])))
-            }
+            Expression::ConditionalExpression(conditional) => Ok(Node::Conditional(Box::new([
+                self.node(&conditional.test)?,
+                self.node(&conditional.consequent)?,
+                self.node(&conditional.alternate)?,
+            ]))),
             other => match other.as_member_expression() {
                 Some(member) => self.member(member),
                 None => Err(unallowed(estree_name(other), other.span())),
@@ -153,11 +176,17 @@ impl<'s, 'c> Lowering<'s, 'c> {
     fn identifier(&mut self, name: &str, at: u32) -> Node {
         match self.scope.resolve(name) {
             Resolved::Variable { hops, slot } => Node::Variable { hops, slot },
-            Resolved::Ended => Node::Ended { name: name.into(), at },
+            Resolved::Ended => Node::Ended {
+                name: name.into(),
+                at,
+            },
             Resolved::State if name == "state" => Node::StateObject,
             Resolved::State => match builtins::global(name) {
                 Some(value) => Node::Constant(value),
-                None => Node::State { name: name.into(), at },
+                None => Node::State {
+                    name: name.into(),
+                    at,
+                },
             },
         }
     }
@@ -165,7 +194,12 @@ impl<'s, 'c> Lowering<'s, 'c> {
     fn template(&mut self, literal: &TemplateLiteral<'_>) -> Result<Node, Error> {
         let mut parts = Vec::new();
         for (index, quasi) in literal.quasis.iter().enumerate() {
-            let text = quasi.value.cooked.as_ref().unwrap_or(&quasi.value.raw).as_str();
+            let text = quasi
+                .value
+                .cooked
+                .as_ref()
+                .unwrap_or(&quasi.value.raw)
+                .as_str();
             if !text.is_empty() {
                 parts.push(TemplatePart::Text(text.into()));
             }
@@ -193,9 +227,7 @@ impl<'s, 'c> Lowering<'s, 'c> {
         arguments
             .iter()
             .map(|argument| match argument {
-                AstArgument::SpreadElement(spread) => {
-                    self.node(&spread.argument).map(Item::Spread)
-                }
+                AstArgument::SpreadElement(spread) => self.node(&spread.argument).map(Item::Spread),
                 other => match other.as_expression() {
                     Some(expression) => self.node(expression).map(Item::One),
                     None => Err(unallowed("Argument", other.span())),
@@ -221,7 +253,10 @@ impl<'s, 'c> Lowering<'s, 'c> {
         match static_key(&property.key) {
             Some(key) if !property.computed => Ok(Property::Named { key, value }),
             _ => match property.key.as_expression() {
-                Some(key) => Ok(Property::Computed { key: self.node(key)?, value }),
+                Some(key) => Ok(Property::Computed {
+                    key: self.node(key)?,
+                    value,
+                }),
                 None => Err(unallowed("PrivateIdentifier", property.key.span())),
             },
         }
@@ -238,7 +273,7 @@ impl<'s, 'c> Lowering<'s, 'c> {
                     object,
                     name: member.property.name.as_str().into(),
                     optional: member.optional,
-                    at: member.property.span.start,
+                    at: self.at(member.property.span.start),
                 })))
             }
             MemberExpression::ComputedMemberExpression(member) => {
@@ -246,7 +281,7 @@ impl<'s, 'c> Lowering<'s, 'c> {
                     object: self.node(&member.object)?,
                     index: self.node(&member.expression)?,
                     optional: member.optional,
-                    at: member.expression.span().start,
+                    at: self.at(member.expression.span().start),
                 })))
             }
             MemberExpression::PrivateFieldExpression(member) => {
@@ -268,19 +303,27 @@ impl<'s, 'c> Lowering<'s, 'c> {
 
     fn call(&mut self, call: &CallExpression<'_>) -> Result<Node, Error> {
         let text: Rc<str> = self.text(call.callee.span()).into();
-        let at = call.callee.span().start;
+        let at = self.at(call.callee.span().start);
         let callee = self.node(&call.callee)?;
         let arguments = self.arguments(&call.arguments)?;
         let optional = call.optional;
         Ok(match callee {
-            Node::Constant(Value::Builtin(value::Builtin { call: Some(function), .. })) => {
-                Node::NativeCall(Box::new(NativeCall { function: *function, arguments, at }))
-            }
+            Node::Constant(Value::Builtin(value::Builtin {
+                call: Some(function),
+                ..
+            })) => Node::NativeCall(Box::new(NativeCall {
+                function: *function,
+                arguments,
+                at,
+            })),
             Node::Member(member) => {
                 let method = builtins::method(&member.name);
                 Node::MethodCall(Box::new(MethodCall {
                     object: member.object,
-                    name: MethodName::Named { name: member.name, method },
+                    name: MethodName::Named {
+                        name: member.name,
+                        method,
+                    },
                     optional_object: member.optional,
                     optional_call: optional,
                     arguments,
@@ -297,12 +340,18 @@ impl<'s, 'c> Lowering<'s, 'c> {
                 text,
                 at: index.at,
             })),
-            callee => Node::Call(Box::new(Call { callee, arguments, optional, text, at })),
+            callee => Node::Call(Box::new(Call {
+                callee,
+                arguments,
+                optional,
+                text,
+                at,
+            })),
         })
     }
 
     fn construct(&mut self, new: &oxc_ast::ast::NewExpression<'_>) -> Result<Node, Error> {
-        let at = new.callee.span().start;
+        let at = self.at(new.callee.span().start);
         let text: Rc<str> = self.text(new.callee.span()).into();
         let callee = match self.node(&new.callee)? {
             // As in Edge, `new` looks for constructors, never in the state.
@@ -310,7 +359,13 @@ impl<'s, 'c> Lowering<'s, 'c> {
             callee => callee,
         };
         let arguments = self.arguments(&new.arguments)?;
-        Ok(Node::New(Box::new(Call { callee, arguments, optional: false, text, at })))
+        Ok(Node::New(Box::new(Call {
+            callee,
+            arguments,
+            optional: false,
+            text,
+            at,
+        })))
     }
 
     fn unary(&mut self, unary: &oxc_ast::ast::UnaryExpression<'_>) -> Result<Node, Error> {
@@ -326,20 +381,28 @@ impl<'s, 'c> Lowering<'s, 'c> {
             js::UnaryOperator::Delete => return self.delete(&unary.argument),
         };
         let operand = Box::new(self.node(&unary.argument)?);
-        Ok(Node::Unary { operator, operand, at: unary.span.start })
+        Ok(Node::Unary {
+            operator,
+            operand,
+            at: self.at(unary.span.start),
+        })
     }
 
     pub(crate) fn arrow(&mut self, arrow: &ArrowFunctionExpression<'_>) -> Result<Arrow, Error> {
         let source: Rc<str> = self.text(arrow.span).into();
-        self.function(&arrow.params, (source, "".into()), |lowering| match &arrow.body {
-            ArrowFunctionBody::FunctionBody(body) => {
-                lowering.statements(&body.statements).map(Body::Statements)
-            }
-            expression => match expression.as_expression() {
-                Some(expression) => lowering.node(expression).map(Body::Expression),
-                None => Err(unallowed("BlockStatement", arrow.span)),
+        self.function(
+            &arrow.params,
+            (source, "".into()),
+            |lowering| match &arrow.body {
+                ArrowFunctionBody::FunctionBody(body) => {
+                    lowering.statements(&body.statements).map(Body::Statements)
+                }
+                expression => match expression.as_expression() {
+                    Some(expression) => lowering.node(expression).map(Body::Expression),
+                    None => Err(unallowed("BlockStatement", arrow.span)),
+                },
             },
-        })
+        )
     }
 
     fn function(
@@ -358,7 +421,14 @@ impl<'s, 'c> Lowering<'s, 'c> {
         let slots = self.scope.pop_frame();
         self.declaring = declaring;
         let (parameters, rest, body) = lowered?;
-        Ok(Arrow { parameters, rest, body, slots, source, name })
+        Ok(Arrow {
+            parameters,
+            rest,
+            body,
+            slots,
+            source,
+            name,
+        })
     }
 
     fn statements(&mut self, statements: &[AstStatement<'_>]) -> Result<Box<[Statement]>, Error> {
@@ -403,10 +473,14 @@ impl<'s, 'c> Lowering<'s, 'c> {
         if function.generator {
             return Err(unallowed("FunctionDeclaration", function.span));
         }
-        self.function(&function.params, (source, name.into()), |lowering| match body {
-            Some(body) => lowering.statements(&body.statements).map(Body::Statements),
-            None => Ok(Body::Statements(Box::default())),
-        })
+        self.function(
+            &function.params,
+            (source, name.into()),
+            |lowering| match body {
+                Some(body) => lowering.statements(&body.statements).map(Body::Statements),
+                None => Ok(Body::Statements(Box::default())),
+            },
+        )
     }
 }
 
@@ -421,16 +495,26 @@ pub(crate) fn expression_body<'a, 'b>(
 }
 
 pub(crate) fn unallowed(kind: &str, span: Span) -> Error {
-    Error::new(Code::UnallowedExpression, format!("\"{kind}\" is not supported")).at(span.start)
+    Error::new(
+        Code::UnallowedExpression,
+        format!("\"{kind}\" is not supported"),
+    )
+    .at(span.start)
 }
 
 /// A member of the standard library that is known now: `Math.max`, `Number.MAX_SAFE_INTEGER`.
 fn builtin_member(object: &Node, name: &str) -> Option<Value> {
-    let Node::Constant(Value::Builtin(builtin)) = object else { return None };
-    builtin.members.iter().find(|(member, _)| *member == name).map(|(_, member)| match member {
-        value::Member::Number(number) => Value::Number(*number),
-        value::Member::Function(function) => Value::Builtin(function),
-    })
+    let Node::Constant(Value::Builtin(builtin)) = object else {
+        return None;
+    };
+    builtin
+        .members
+        .iter()
+        .find(|(member, _)| *member == name)
+        .map(|(_, member)| match member {
+            value::Member::Number(number) => Value::Number(*number),
+            value::Member::Function(function) => Value::Builtin(function),
+        })
 }
 
 pub(crate) fn static_key(key: &PropertyKey<'_>) -> Option<Rc<str>> {
@@ -447,8 +531,10 @@ pub(crate) fn static_key(key: &PropertyKey<'_>) -> Option<Rc<str>> {
 fn big_int(digits: &str, span: Span) -> Result<Node, Error> {
     match digits.parse::<i128>() {
         Ok(value) => Ok(Node::Constant(Value::BigInt(Rc::new(value)))),
-        Err(_) => Err(Error::limit("a BigInt of more than 127 bits is over big_int_bits_max = 127")
-            .at(span.start)),
+        Err(_) => Err(Error::limit(
+            "a BigInt of more than 127 bits is over big_int_bits_max = 127",
+        )
+        .at(span.start)),
     }
 }
 

@@ -1,9 +1,9 @@
 //! Lowers what stands left of `=`: names, members, patterns, parameters.
 
 use oxc_ast::ast::{
-    AssignmentExpression, AssignmentTarget, AssignmentTargetMaybeDefault,
-    AssignmentTargetProperty, BindingPattern, Expression, FormalParameters, PropertyKey,
-    SimpleAssignmentTarget, UpdateExpression,
+    AssignmentExpression, AssignmentTarget, AssignmentTargetMaybeDefault, AssignmentTargetProperty,
+    BindingPattern, Expression, FormalParameters, PropertyKey, SimpleAssignmentTarget,
+    UpdateExpression,
 };
 use oxc_span::GetSpan;
 use oxc_syntax::operator::{AssignmentOperator, UpdateOperator};
@@ -33,7 +33,7 @@ impl Lowering<'_, '_> {
             operator,
             target: self.target(&assignment.left)?,
             value: self.node(&assignment.right)?,
-            at: assignment.span.start,
+            at: self.at(assignment.span.start),
         })))
     }
 
@@ -42,18 +42,22 @@ impl Lowering<'_, '_> {
             target: self.simple_target(&update.argument)?,
             increment: update.operator == UpdateOperator::Increment,
             prefix: update.prefix,
-            at: update.span.start,
+            at: self.at(update.span.start),
         })))
     }
 
     pub(crate) fn delete(&mut self, argument: &Expression<'_>) -> Result<Node, Error> {
         let target = match self.node(argument)? {
-            Node::Member(member) => {
-                Target::Member { object: member.object, name: member.name, at: member.at }
-            }
-            Node::Index(index) => {
-                Target::Index { object: index.object, index: index.index, at: index.at }
-            }
+            Node::Member(member) => Target::Member {
+                object: member.object,
+                name: member.name,
+                at: member.at,
+            },
+            Node::Index(index) => Target::Index {
+                object: index.object,
+                index: index.index,
+                at: index.at,
+            },
             Node::State { name, .. } => Target::State { name },
             Node::Variable { hops, slot } => Target::Variable { hops, slot },
             _ => return Err(unallowed("delete", argument.span())),
@@ -69,8 +73,16 @@ impl Lowering<'_, '_> {
                     .iter()
                     .map(|element| element.as_ref().map(|e| self.maybe_default(e)).transpose())
                     .collect::<Result<_, _>>()?;
-                let rest = array.rest.as_ref().map(|rest| self.target(&rest.target)).transpose()?;
-                Ok(Target::Array { elements, rest: rest.map(Box::new), at: array.span.start })
+                let rest = array
+                    .rest
+                    .as_ref()
+                    .map(|rest| self.target(&rest.target))
+                    .transpose()?;
+                Ok(Target::Array {
+                    elements,
+                    rest: rest.map(Box::new),
+                    at: self.at(array.span.start),
+                })
             }
             AssignmentTarget::ObjectAssignmentTarget(object) => {
                 let properties = object
@@ -78,8 +90,16 @@ impl Lowering<'_, '_> {
                     .iter()
                     .map(|property| self.target_property(property))
                     .collect::<Result<_, _>>()?;
-                let rest = object.rest.as_ref().map(|rest| self.target(&rest.target)).transpose()?;
-                Ok(Target::Object { properties, rest: rest.map(Box::new), at: object.span.start })
+                let rest = object
+                    .rest
+                    .as_ref()
+                    .map(|rest| self.target(&rest.target))
+                    .transpose()?;
+                Ok(Target::Object {
+                    properties,
+                    rest: rest.map(Box::new),
+                    at: self.at(object.span.start),
+                })
             }
             other => match other.as_simple_assignment_target() {
                 Some(simple) => self.simple_target(simple),
@@ -91,7 +111,7 @@ impl Lowering<'_, '_> {
     fn simple_target(&mut self, target: &SimpleAssignmentTarget<'_>) -> Result<Target, Error> {
         match target {
             SimpleAssignmentTarget::AssignmentTargetIdentifier(identifier) => {
-                Ok(self.named_target(identifier.name.as_str(), identifier.span.start))
+                Ok(self.named_target(identifier.name.as_str(), self.at(identifier.span.start)))
             }
             other => match other.as_member_expression() {
                 Some(member) => match self.member(member)? {
@@ -105,7 +125,9 @@ impl Lowering<'_, '_> {
                         index: index.index,
                         at: index.at,
                     }),
-                    _ => Err(Error::new(Code::Parser, "Assigning to rvalue").at(other.span().start)),
+                    _ => {
+                        Err(Error::new(Code::Parser, "Assigning to rvalue").at(other.span().start))
+                    }
                 },
                 None => Err(unallowed("AssignmentTarget", other.span())),
             },
@@ -114,11 +136,17 @@ impl Lowering<'_, '_> {
 
     fn named_target(&mut self, name: &str, at: u32) -> Target {
         if self.declaring {
-            return Target::Variable { hops: 0, slot: self.scope.declare(name) };
+            return Target::Variable {
+                hops: 0,
+                slot: self.scope.declare(name),
+            };
         }
         match self.scope.resolve(name) {
             Resolved::Variable { hops, slot } => Target::Variable { hops, slot },
-            Resolved::Ended => Target::Ended { name: name.into(), at },
+            Resolved::Ended => Target::Ended {
+                name: name.into(),
+                at,
+            },
             Resolved::State => Target::State { name: name.into() },
         }
     }
@@ -131,7 +159,7 @@ impl Lowering<'_, '_> {
             AssignmentTargetProperty::AssignmentTargetPropertyIdentifier(property) => {
                 let name = property.binding.name.as_str();
                 let default = self.default(property.init.as_ref())?;
-                let target = self.named_target(name, property.span.start);
+                let target = self.named_target(name, self.at(property.span.start));
                 Ok((Key::Named(name.into()), Binding { target, default }))
             }
             AssignmentTargetProperty::AssignmentTargetPropertyProperty(property) => {
@@ -148,10 +176,16 @@ impl Lowering<'_, '_> {
         match target {
             AssignmentTargetMaybeDefault::AssignmentTargetWithDefault(with) => {
                 let default = self.default(Some(&with.init))?;
-                Ok(Binding { target: self.target(&with.binding)?, default })
+                Ok(Binding {
+                    target: self.target(&with.binding)?,
+                    default,
+                })
             }
             other => match other.as_assignment_target() {
-                Some(target) => Ok(Binding { target: self.target(target)?, default: None }),
+                Some(target) => Ok(Binding {
+                    target: self.target(target)?,
+                    default: None,
+                }),
                 None => Err(unallowed("AssignmentTarget", other.span())),
             },
         }
@@ -164,8 +198,14 @@ impl Lowering<'_, '_> {
         let mut bindings = Vec::with_capacity(parameters.items.len());
         for parameter in &parameters.items {
             let default = self.default(parameter.initializer.as_deref())?;
-            let Binding { target, default: inner } = self.pattern(&parameter.pattern)?;
-            bindings.push(Binding { target, default: default.or(inner) });
+            let Binding {
+                target,
+                default: inner,
+            } = self.pattern(&parameter.pattern)?;
+            bindings.push(Binding {
+                target,
+                default: default.or(inner),
+            });
         }
         let rest = match &parameters.rest {
             Some(rest) => Some(self.pattern(&rest.rest.argument)?.target),
@@ -176,9 +216,10 @@ impl Lowering<'_, '_> {
 
     fn pattern(&mut self, pattern: &BindingPattern<'_>) -> Result<Binding, Error> {
         let target = match pattern {
-            BindingPattern::BindingIdentifier(identifier) => {
-                Target::Variable { hops: 0, slot: self.scope.declare(identifier.name.as_str()) }
-            }
+            BindingPattern::BindingIdentifier(identifier) => Target::Variable {
+                hops: 0,
+                slot: self.scope.declare(identifier.name.as_str()),
+            },
             BindingPattern::ObjectPattern(object) => {
                 let mut properties = Vec::with_capacity(object.properties.len());
                 for property in &object.properties {
@@ -190,7 +231,7 @@ impl Lowering<'_, '_> {
                 Target::Object {
                     properties: properties.into(),
                     rest: rest.map(|binding| Box::new(binding.target)),
-                    at: object.span.start,
+                    at: self.at(object.span.start),
                 }
             }
             BindingPattern::ArrayPattern(array) => {
@@ -203,15 +244,21 @@ impl Lowering<'_, '_> {
                 Target::Array {
                     elements: elements.into(),
                     rest: rest.map(|binding| Box::new(binding.target)),
-                    at: array.span.start,
+                    at: self.at(array.span.start),
                 }
             }
             BindingPattern::AssignmentPattern(with) => {
                 let default = self.default(Some(&with.right))?;
-                return Ok(Binding { target: self.pattern(&with.left)?.target, default });
+                return Ok(Binding {
+                    target: self.pattern(&with.left)?.target,
+                    default,
+                });
             }
         };
-        Ok(Binding { target, default: None })
+        Ok(Binding {
+            target,
+            default: None,
+        })
     }
 
     fn key(&mut self, key: &PropertyKey<'_>, computed: bool) -> Result<Key, Error> {
@@ -225,7 +272,8 @@ impl Lowering<'_, '_> {
     }
 
     fn default(&mut self, init: Option<&Expression<'_>>) -> Result<Option<Node>, Error> {
-        init.map(|init| self.reading(|lowering| lowering.node(init))).transpose()
+        init.map(|init| self.reading(|lowering| lowering.node(init)))
+            .transpose()
     }
 
     /// Inside a declaration, lowers a part that only reads names.

@@ -35,13 +35,25 @@ pub(crate) fn with_stack_for<R>(
 }
 
 fn nesting_tokens(source: &str) -> usize {
-    let brackets = source.bytes().filter(|byte| b"([{!~+-?=*<`".contains(byte)).count();
+    let brackets = source
+        .bytes()
+        .filter(|byte| b"([{!~+-?=*<`".contains(byte))
+        .count();
     let keywords = source
         .split(|c: char| !c.is_ascii_alphanumeric())
         .filter(|word| {
             matches!(
                 *word,
-                "typeof" | "void" | "await" | "new" | "delete" | "async" | "yield" | "class" | "function" | "import"
+                "typeof"
+                    | "void"
+                    | "await"
+                    | "new"
+                    | "delete"
+                    | "async"
+                    | "yield"
+                    | "class"
+                    | "function"
+                    | "import"
             )
         })
         .count();

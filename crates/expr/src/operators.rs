@@ -76,9 +76,9 @@ pub(crate) fn unary(
     match (operator, operand) {
         (UnaryOperator::Not, value) => Ok(Value::Bool(!value.is_truthy())),
         (UnaryOperator::Void, _) => Ok(Value::Undefined),
-        (UnaryOperator::Minus, Value::BigInt(value)) => {
-            Ok(Value::BigInt(Rc::new(value.checked_neg().ok_or_else(big_int_overflow)?)))
-        }
+        (UnaryOperator::Minus, Value::BigInt(value)) => Ok(Value::BigInt(Rc::new(
+            value.checked_neg().ok_or_else(big_int_overflow)?,
+        ))),
         (UnaryOperator::BitNot, Value::BigInt(value)) => Ok(Value::BigInt(Rc::new(!**value))),
         (UnaryOperator::Plus, Value::BigInt(_)) => {
             Err(Error::runtime("Cannot convert a BigInt value to a number"))
@@ -128,9 +128,7 @@ fn arithmetic(
     let number = match operator {
         Op::ShiftLeft => f64::from(to_int32(cx, &left)? << (to_uint32(cx, &right)? & 31)),
         Op::ShiftRight => f64::from(to_int32(cx, &left)? >> (to_uint32(cx, &right)? & 31)),
-        Op::ShiftRightUnsigned => {
-            f64::from(to_uint32(cx, &left)? >> (to_uint32(cx, &right)? & 31))
-        }
+        Op::ShiftRightUnsigned => f64::from(to_uint32(cx, &left)? >> (to_uint32(cx, &right)? & 31)),
         Op::BitAnd => f64::from(to_int32(cx, &left)? & to_int32(cx, &right)?),
         Op::BitOr => f64::from(to_int32(cx, &left)? | to_int32(cx, &right)?),
         Op::BitXor => f64::from(to_int32(cx, &left)? ^ to_int32(cx, &right)?),
@@ -173,13 +171,18 @@ fn big_int(operator: BinaryOperator, left: i128, right: i128) -> Result<Value, E
         Op::Power => left.checked_pow(shift(right)?),
         Op::ShiftLeft => {
             let amount = shift(right)?;
-            left.checked_shl(amount).filter(|shifted| shifted >> amount == left)
+            left.checked_shl(amount)
+                .filter(|shifted| shifted >> amount == left)
         }
         Op::ShiftRight => Some(left >> shift(right)?.min(127)),
         Op::BitAnd => Some(left & right),
         Op::BitOr => Some(left | right),
         Op::BitXor => Some(left ^ right),
-        _ => return Err(Error::runtime("BigInts have no unsigned right shift, use >> instead")),
+        _ => {
+            return Err(Error::runtime(
+                "BigInts have no unsigned right shift, use >> instead",
+            ));
+        }
     };
     Ok(Value::BigInt(Rc::new(value.ok_or_else(big_int_overflow)?)))
 }
@@ -227,10 +230,14 @@ fn relational(
 fn contains(cx: &mut Context<'_>, key: &Value, target: &Value) -> Result<bool, Error> {
     let key = to_text(cx, key)?;
     match target {
-        Value::Object(_) | Value::Array(_) | Value::Builtin(_) | Value::Function(_)
-        | Value::Map(_) | Value::Set(_) | Value::Date(_) | Value::RegExp(_) => {
-            Ok(property::has(target, &key))
-        }
+        Value::Object(_)
+        | Value::Array(_)
+        | Value::Builtin(_)
+        | Value::Function(_)
+        | Value::Map(_)
+        | Value::Set(_)
+        | Value::Date(_)
+        | Value::RegExp(_) => Ok(property::has(target, &key)),
         other => Err(Error::runtime(format!(
             "Cannot use 'in' operator to search for '{key}' in {}",
             match other {
@@ -243,7 +250,9 @@ fn contains(cx: &mut Context<'_>, key: &Value, target: &Value) -> Result<bool, E
 
 fn instance_of(value: &Value, constructor: &Value) -> Result<bool, Error> {
     let Value::Builtin(builtin) = constructor else {
-        return Err(Error::runtime("Right-hand side of 'instanceof' is not callable"));
+        return Err(Error::runtime(
+            "Right-hand side of 'instanceof' is not callable",
+        ));
     };
     let is_object = !matches!(
         value,

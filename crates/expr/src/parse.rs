@@ -47,15 +47,25 @@ pub struct LetHead {
 
 /// Compiles one expression.
 pub fn compile(source: &str, scope: &mut Scope) -> Result<Expr, Error> {
-    parsed(source, |expression, text| Lowering::new(text.whole, scope).whole(expression))
+    compile_at(source, 0, scope)
+}
+
+/// Compiles an expression that stands `start` bytes into the user's text.
+fn compile_at(source: &str, start: usize, scope: &mut Scope) -> Result<Expr, Error> {
+    let start = u32::try_from(start).unwrap_or(u32::MAX);
+    parsed(source, |expression, text| {
+        Lowering::new(Parsed { start, ..text }, scope).whole(expression)
+    })
+    .map_err(|error| error.shifted(start))
 }
 
 /// Compiles an expression that may be piped through filters: `outer :: inner :: value`.
 pub fn compile_filtered(source: &str, scope: &mut Scope) -> Result<Expr, Error> {
     let mut ends = filter_marks(source);
-    let Some(last) = ends.pop() else { return compile(source, scope) };
-    let shift = |error: Error, by: usize| error.shifted(u32::try_from(by).unwrap_or(u32::MAX));
-    let mut expr = compile(&source[last + 2..], scope).map_err(|error| shift(error, last + 2))?;
+    let Some(last) = ends.pop() else {
+        return compile(source, scope);
+    };
+    let mut expr = compile_at(&source[last + 2..], last + 2, scope)?;
     let mut end = last;
     loop {
         let start = ends.pop().map_or(0, |mark| mark + 2);
@@ -64,7 +74,7 @@ pub fn compile_filtered(source: &str, scope: &mut Scope) -> Result<Expr, Error> 
             let message = "a filter's name is missing before \"::\"";
             return Err(Error::new(Code::Parser, message).at(u32::try_from(start).unwrap_or(0)));
         }
-        let filter = compile(text, scope).map_err(|error| shift(error, start))?;
+        let filter = compile_at(text, start, scope)?;
         expr = apply_filter(filter, expr, text.trim(), start);
         if start == 0 {
             return Ok(expr);
@@ -82,7 +92,11 @@ fn apply_filter(filter: Expr, value: Expr, text: &str, start: usize) -> Expr {
         text: text.into(),
         at: u32::try_from(start).unwrap_or(u32::MAX),
     }));
-    Expr { node, shape: Shape::Call, has_closure }
+    Expr {
+        node,
+        shape: Shape::Call,
+        has_closure,
+    }
 }
 
 /// Compiles a comma-separated list of arguments; nothing at all is an empty list.
@@ -91,24 +105,29 @@ pub fn compile_arguments(source: &str, scope: &mut Scope) -> Result<Vec<Argument
         return Ok(Vec::new());
     }
     parsed(source, |expression, text| {
-        let mut lowering = Lowering::new(text.whole, scope);
+        let mut lowering = Lowering::new(text, scope);
         match expression {
             Expression::SequenceExpression(sequence)
                 if !text.is_parenthesised(sequence.span.start) =>
             {
                 let parts = sequence.expressions.iter();
-                parts.map(|part| argument(&mut lowering, part, text)).collect()
+                parts
+                    .map(|part| argument(&mut lowering, part, text))
+                    .collect()
             }
             single => Ok(vec![argument(&mut lowering, single, text)?]),
         }
     })
 }
 
-/// The text the parser saw, and how much of its front is not the user's.
+/// The text the parser saw, and where the user's own text begins in it.
 #[derive(Clone, Copy)]
-struct Parsed<'t> {
-    whole: &'t str,
-    prefix: u32,
+pub(crate) struct Parsed<'t> {
+    pub(crate) whole: &'t str,
+    /// How much of the front is not the user's.
+    pub(crate) prefix: u32,
+    /// Where the user's part stands in a longer text of theirs.
+    pub(crate) start: u32,
 }
 
 impl Parsed<'_> {
@@ -136,18 +155,28 @@ fn argument(
     };
     let span = part.span();
     let offset = span.start.saturating_sub(text.prefix);
-    Ok(Argument { expr, literal, identifier, offset, text: lowering.text(span).to_owned() })
+    Ok(Argument {
+        expr,
+        literal,
+        identifier,
+        offset,
+        text: lowering.text(span).to_owned(),
+    })
 }
 
 /// Compiles the head of `@each`.
 pub fn compile_each(source: &str, scope: &mut Scope) -> Result<EachHead, Error> {
     let invalid = || {
-        let message =
-            format!("\"{}\" is not valid expression for the @each tag", source.trim());
+        let message = format!(
+            "\"{}\" is not valid expression for the @each tag",
+            source.trim()
+        );
         Error::new(Code::UnallowedExpression, message).at(0)
     };
     parsed(source, |expression, text| {
-        let Expression::BinaryExpression(binary) = expression else { return Err(invalid()) };
+        let Expression::BinaryExpression(binary) = expression else {
+            return Err(invalid());
+        };
         if binary.operator != BinaryOperator::In {
             return Err(invalid());
         }
@@ -156,12 +185,13 @@ pub fn compile_each(source: &str, scope: &mut Scope) -> Result<EachHead, Error> 
             _ => Err(invalid()),
         };
         let (item, index) = match &binary.left {
-            Expression::SequenceExpression(pair) if pair.expressions.len() == 2 => {
-                (name(&pair.expressions[0])?, Some(name(&pair.expressions[1])?))
-            }
+            Expression::SequenceExpression(pair) if pair.expressions.len() == 2 => (
+                name(&pair.expressions[0])?,
+                Some(name(&pair.expressions[1])?),
+            ),
             single => (name(single)?, None),
         };
-        let list = Lowering::new(text.whole, scope).whole(&binary.right)?;
+        let list = Lowering::new(text, scope).whole(&binary.right)?;
         Ok(EachHead { item, index, list })
     })
 }
@@ -174,27 +204,35 @@ pub fn compile_let(source: &str, scope: &mut Scope) -> Result<LetHead, Error> {
         let Expression::AssignmentExpression(assignment) = expression else {
             return Err(invalid_let(source));
         };
-        let_head(text.whole, assignment, scope)
+        let_head(text, assignment, scope)
     });
     result.map_err(|error| error.unshifted(1))
 }
 
 fn let_head(
-    source: &str,
+    text: Parsed<'_>,
     assignment: &AssignmentExpression<'_>,
     scope: &mut Scope,
 ) -> Result<LetHead, Error> {
     if assignment.operator != AssignmentOperator::Assign {
-        return Err(invalid_let(source));
+        return Err(invalid_let(text.whole));
     }
-    let mut lowering = Lowering::new(source, scope);
+    // The parenthesis put in front is not the user's either.
+    let text = Parsed {
+        prefix: text.prefix + 1,
+        ..text
+    };
+    let mut lowering = Lowering::new(text, scope);
     let value = lowering.whole(&assignment.right)?;
     let pattern = Pattern(lowering.declaring().target(&assignment.left)?);
     Ok(LetHead { pattern, value })
 }
 
 fn invalid_let(source: &str) -> Error {
-    let message = format!("\"{}\" is not a valid expression for the @let tag", source.trim());
+    let message = format!(
+        "\"{}\" is not a valid expression for the @let tag",
+        source.trim()
+    );
     Error::new(Code::UnallowedExpression, message).at(0)
 }
 
@@ -204,7 +242,10 @@ fn parsed<R>(
     lower: impl FnOnce(&Expression<'_>, Parsed<'_>) -> Result<R, Error>,
 ) -> Result<R, Error> {
     with_stack_for(source, || {
-        let options = ParseOptions { preserve_parens: false, ..ParseOptions::default() };
+        let options = ParseOptions {
+            preserve_parens: false,
+            ..ParseOptions::default()
+        };
         let allocator = Allocator::default();
         // Scripts allow names such as `package` and `interface`, which modules reserve; only
         // inside an async function do they allow `await`.
@@ -213,7 +254,14 @@ fn parsed<R>(
                 .with_options(options)
                 .parse_expression()
                 .map_err(|diagnostics| parser_error(&diagnostics, 0, source))?;
-            return lower(&expression, Parsed { whole: source, prefix: 0 });
+            return lower(
+                &expression,
+                Parsed {
+                    whole: source,
+                    prefix: 0,
+                    start: 0,
+                },
+            );
         }
         let wrapped = format!("{AWAIT_PREFIX}{source}\n)");
         let prefix = u32::try_from(AWAIT_PREFIX.len()).unwrap_or(0);
@@ -222,8 +270,15 @@ fn parsed<R>(
             .parse_expression()
             .map_err(|diagnostics| parser_error(&diagnostics, prefix, source))?;
         match body_of_wrapper(&expression) {
-            Some(body) => lower(body, Parsed { whole: &wrapped, prefix })
-                .map_err(|error| error.unshifted(prefix)),
+            Some(body) => lower(
+                body,
+                Parsed {
+                    whole: &wrapped,
+                    prefix,
+                    start: 0,
+                },
+            )
+            .map_err(|error| error.unshifted(prefix)),
             None => Err(Error::new(Code::Parser, "Unexpected token").at(0)),
         }
     })
@@ -236,11 +291,7 @@ fn body_of_wrapper<'a, 'b>(expression: &'b Expression<'a>) -> Option<&'b Express
     }
 }
 
-fn parser_error(
-    diagnostics: &oxc_diagnostics::Diagnostics,
-    prefix: u32,
-    source: &str,
-) -> Error {
+fn parser_error(diagnostics: &oxc_diagnostics::Diagnostics, prefix: u32, source: &str) -> Error {
     let (message, offset) = match diagnostics.first() {
         Some(first) => {
             let offset = first.labels.first().map_or(0, |label| label.offset());
@@ -248,7 +299,9 @@ fn parser_error(
         }
         None => ("Unexpected token".to_owned(), 0),
     };
-    let offset = u32::try_from(offset).unwrap_or(u32::MAX).saturating_sub(prefix);
+    let offset = u32::try_from(offset)
+        .unwrap_or(u32::MAX)
+        .saturating_sub(prefix);
     let end = u32::try_from(source.len()).unwrap_or(u32::MAX);
     Error::new(Code::Parser, message).at(offset.min(end))
 }

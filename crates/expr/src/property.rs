@@ -35,7 +35,11 @@ pub fn get(object: &Value, key: &Rc<str>) -> Result<Value, Error> {
             }
         }
         Value::Undefined | Value::Null => {
-            let what = if matches!(object, Value::Null) { "null" } else { "undefined" };
+            let what = if matches!(object, Value::Null) {
+                "null"
+            } else {
+                "undefined"
+            };
             return Err(Error::runtime(format!(
                 "Cannot read properties of {what} (reading '{key}')"
             )));
@@ -53,25 +57,32 @@ fn inherited(object: &Value, key: &Rc<str>) -> Value {
     }
     if builtins::has_method(object, key) {
         let receiver = object.clone();
-        return Value::Function(Rc::new(Function::Method { receiver, name: key.clone() }));
+        return Value::Function(Rc::new(Function::Method {
+            receiver,
+            name: key.clone(),
+        }));
     }
     Value::Undefined
 }
 
 /// Reads `object[key]`.
-pub(crate) fn get_index(
-    cx: &mut Context<'_>,
-    object: &Value,
-    key: &Value,
-) -> Result<Value, Error> {
+pub(crate) fn get_index(cx: &mut Context<'_>, object: &Value, key: &Value) -> Result<Value, Error> {
     if let (Value::Array(items), Value::Number(number)) = (object, key)
         && *number >= 0.0
         && number.fract() == 0.0
     {
-        return Ok(items.borrow().get(*number as usize).cloned().unwrap_or_default());
+        return Ok(items
+            .borrow()
+            .get(*number as usize)
+            .cloned()
+            .unwrap_or_default());
     }
     if object.is_nullish() {
-        let what = if matches!(object, Value::Null) { "null" } else { "undefined" };
+        let what = if matches!(object, Value::Null) {
+            "null"
+        } else {
+            "undefined"
+        };
         let key = to_text(cx, key)?;
         return Err(Error::runtime(format!(
             "Cannot read properties of {what} (reading '{key}')"
@@ -105,8 +116,14 @@ pub(crate) fn set(
             Ok(())
         }
         Value::Undefined | Value::Null => {
-            let what = if matches!(object, Value::Null) { "null" } else { "undefined" };
-            Err(Error::runtime(format!("Cannot set properties of {what} (setting '{key}')")))
+            let what = if matches!(object, Value::Null) {
+                "null"
+            } else {
+                "undefined"
+            };
+            Err(Error::runtime(format!(
+                "Cannot set properties of {what} (setting '{key}')"
+            )))
         }
         // Sloppy mode: writing to a primitive is silently lost.
         _ => Ok(()),

@@ -53,7 +53,9 @@ impl Default for Scope {
 
 impl Scope {
     pub fn new() -> Self {
-        Self { frames: vec![FrameScope::default()] }
+        Self {
+            frames: vec![FrameScope::default()],
+        }
     }
 
     /// Opens a frame; its variables live in a [`crate::Frame::child`] at run time.
@@ -63,7 +65,9 @@ impl Scope {
 
     /// Closes the innermost frame and says how many slots it needs.
     pub fn pop_frame(&mut self) -> usize {
-        self.frames.pop().map_or(0, |frame| usize::from(frame.slots))
+        self.frames
+            .pop()
+            .map_or(0, |frame| usize::from(frame.slots))
     }
 
     pub fn push_block(&mut self) {
@@ -93,13 +97,19 @@ impl Scope {
         let frame = self.innermost();
         let slot = Slot(frame.slots);
         frame.slots = frame.slots.saturating_add(1);
-        frame.variables.push(Variable { name: name.to_owned(), slot, ended: false });
+        frame.variables.push(Variable {
+            name: name.to_owned(),
+            slot,
+            ended: false,
+        });
         slot
     }
 
     /// How many slots the outermost frame needs.
     pub fn slots(&self) -> usize {
-        self.frames.first().map_or(0, |frame| usize::from(frame.slots))
+        self.frames
+            .first()
+            .map_or(0, |frame| usize::from(frame.slots))
     }
 
     /// Every visible variable and its slot, outermost first: with a partial's path, the key of its
@@ -118,12 +128,20 @@ impl Scope {
 
     pub(crate) fn resolve(&self, name: &str) -> Resolved {
         for (hops, frame) in self.frames.iter().rev().enumerate() {
-            if let Some(variable) = frame.variables.iter().rev().find(|known| known.name == name) {
+            if let Some(variable) = frame
+                .variables
+                .iter()
+                .rev()
+                .find(|known| known.name == name)
+            {
                 if variable.ended {
                     return Resolved::Ended;
                 }
                 let hops = u16::try_from(hops).unwrap_or(u16::MAX);
-                return Resolved::Variable { hops, slot: variable.slot };
+                return Resolved::Variable {
+                    hops,
+                    slot: variable.slot,
+                };
             }
         }
         Resolved::State

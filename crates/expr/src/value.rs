@@ -121,7 +121,10 @@ impl Value {
         name: &str,
         call: impl Fn(&mut Context<'_>, &[Value]) -> Result<Value, Error> + 'static,
     ) -> Self {
-        Value::Function(Rc::new(Function::Host { name: name.into(), call: Box::new(call) }))
+        Value::Function(Rc::new(Function::Host {
+            name: name.into(),
+            call: Box::new(call),
+        }))
     }
 
     pub fn lazy(read: impl Fn() -> Value + 'static) -> Self {
@@ -251,8 +254,11 @@ impl Object {
         if !self.integer_keys {
             return self.properties.keys().cloned().collect();
         }
-        let (mut integers, names): (Vec<_>, Vec<_>) =
-            self.properties.keys().cloned().partition(|key| is_array_index(key));
+        let (mut integers, names): (Vec<_>, Vec<_>) = self
+            .properties
+            .keys()
+            .cloned()
+            .partition(|key| is_array_index(key));
         integers.sort_by_key(|key| key.parse::<u32>().unwrap_or(u32::MAX));
         integers.extend(names);
         integers
@@ -319,7 +325,11 @@ impl EntryKey {
 impl Frame {
     /// The frame of a template: its variables and the state its free names are read from.
     pub fn root(state: Rc<RefCell<Object>>, slots: usize) -> Rc<Frame> {
-        Rc::new(Frame { slots: RefCell::new(vec![Value::Undefined; slots]), parent: None, state })
+        Rc::new(Frame {
+            slots: RefCell::new(vec![Value::Undefined; slots]),
+            parent: None,
+            state,
+        })
     }
 
     /// A frame inside another: a partial, an iteration, a function call.

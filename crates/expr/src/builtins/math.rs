@@ -1,12 +1,13 @@
 //! `Math`. There is no `Math.random`: an evaluation with the same input gives the same output.
 //!
-//! Functions like `sin` and `exp` come from the platform and may differ from other engines' in
-//! the last digit.
+//! Functions like `sin` and `exp` are computed the same way on every platform; they may differ
+//! from node's in the last digit.
 
 use super::args::arg;
 use crate::context::Context;
 use crate::convert::{to_int32, to_number, to_uint32};
 use crate::error::Error;
+use crate::operators::power;
 use crate::value::{Builtin, Member, Value};
 
 use std::f64::consts;
@@ -74,37 +75,37 @@ macro_rules! unary {
 
 unary! {
     ABS "abs" f64::abs;
-    ACOS "acos" f64::acos;
-    ACOSH "acosh" f64::acosh;
-    ASIN "asin" f64::asin;
-    ASINH "asinh" |number| if number == 0.0 { number } else { number.asinh() };
-    ATAN "atan" f64::atan;
-    ATANH "atanh" f64::atanh;
-    CBRT "cbrt" f64::cbrt;
+    ACOS "acos" libm::acos;
+    ACOSH "acosh" libm::acosh;
+    ASIN "asin" libm::asin;
+    ASINH "asinh" libm::asinh;
+    ATAN "atan" libm::atan;
+    ATANH "atanh" libm::atanh;
+    CBRT "cbrt" libm::cbrt;
     CEIL "ceil" f64::ceil;
-    COS "cos" f64::cos;
-    COSH "cosh" f64::cosh;
-    EXP "exp" f64::exp;
-    EXPM1 "expm1" f64::exp_m1;
+    COS "cos" libm::cos;
+    COSH "cosh" libm::cosh;
+    EXP "exp" libm::exp;
+    EXPM1 "expm1" libm::expm1;
     FLOOR "floor" f64::floor;
     FROUND "fround" |number| f64::from(number as f32);
-    LOG "log" f64::ln;
-    LOG10 "log10" f64::log10;
-    LOG1P "log1p" f64::ln_1p;
-    LOG2 "log2" f64::log2;
+    LOG "log" libm::log;
+    LOG10 "log10" libm::log10;
+    LOG1P "log1p" libm::log1p;
+    LOG2 "log2" libm::log2;
     ROUND "round" round;
     SIGN "sign" |number| if number == 0.0 || number.is_nan() { number } else { number.signum() };
-    SIN "sin" f64::sin;
-    SINH "sinh" f64::sinh;
+    SIN "sin" libm::sin;
+    SINH "sinh" libm::sinh;
     SQRT "sqrt" f64::sqrt;
-    TAN "tan" f64::tan;
-    TANH "tanh" f64::tanh;
+    TAN "tan" libm::tan;
+    TANH "tanh" libm::tanh;
     TRUNC "trunc" f64::trunc;
 }
 
 static ATAN2: Builtin = super::function("atan2", |cx, _, args| {
     let (y, x) = (to_number(cx, arg(args, 0))?, to_number(cx, arg(args, 1))?);
-    Ok(Value::Number(y.atan2(x)))
+    Ok(Value::Number(libm::atan2(y, x)))
 });
 static CLZ32: Builtin = super::function("clz32", |cx, _, args| {
     let bits = to_uint32(cx, arg(args, 0))?;
@@ -116,7 +117,7 @@ static IMUL: Builtin = super::function("imul", |cx, _, args| {
 });
 static POW: Builtin = super::function("pow", |cx, _, args| {
     let (base, exponent) = (to_number(cx, arg(args, 0))?, to_number(cx, arg(args, 1))?);
-    Ok(Value::Number(pow(base, exponent)))
+    Ok(Value::Number(power(base, exponent)))
 });
 static HYPOT: Builtin = super::function("hypot", hypot);
 static MAX: Builtin = super::function("max", |cx, _, args| {
@@ -134,14 +135,6 @@ static RANDOM: Builtin = super::function("random", |_, _, _| {
         "Math.random is not available: no randomness is handed in, so that the same input always gives the same output; pass a value in instead",
     ))
 });
-
-/// `**`: like `powf`, except that 1 to an unknown or infinite power is unknown.
-fn pow(base: f64, exponent: f64) -> f64 {
-    if exponent.is_nan() || (base.abs() == 1.0 && exponent.is_infinite()) {
-        return f64::NAN;
-    }
-    base.powf(exponent)
-}
 
 /// To the nearest whole number, halves upward.
 fn round(number: f64) -> f64 {
@@ -172,11 +165,16 @@ fn hypot(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error
         let unknown = numbers.iter().any(|number| number.is_nan());
         return Ok(Value::Number(if unknown { f64::NAN } else { 0.0 }));
     }
-    let sum: f64 = numbers
-        .iter()
-        .map(|number| (number / largest).powi(2))
-        .sum();
-    Ok(Value::Number(sum.sqrt() * largest))
+    // What an addition loses is carried into the next one.
+    let (mut sum, mut lost) = (0.0, 0.0);
+    for number in numbers {
+        let share: f64 = number / largest;
+        let term = share * share - lost;
+        let next = sum + term;
+        lost = (next - sum) - term;
+        sum = next;
+    }
+    Ok(Value::Number(f64::sqrt(sum) * largest))
 }
 
 fn extreme(

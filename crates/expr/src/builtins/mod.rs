@@ -20,7 +20,7 @@
 //! | error objects have `name` and `message` as ordinary properties | hidden ones | objects have no prototypes |
 //! | `Symbol`, `globalThis`, `Object.create(proto)` are not there | are | templates have no use for them |
 //! | BigInts hold 128 bits | any size | as above |
-//! | `sin`, `exp`, `pow` … may differ in the last digit | V8's own | the platform's library is used |
+//! | `sin`, `exp`, `pow` … may differ in the last digit | V8's own | one portable library on every platform |
 
 mod args;
 mod array;

@@ -39,6 +39,9 @@ pub(super) fn slice(text: &Rc<str>, start: usize, end: usize) -> Rc<str> {
         return text[start..end].into();
     }
     let mut out = String::new();
+    if start >= end {
+        return out.into();
+    }
     let mut from = 0;
     for c in text.chars() {
         let to = from + c.len_utf16();
@@ -68,6 +71,20 @@ pub(super) fn byte_of(text: &str, position: usize) -> usize {
         units += c.len_utf16();
     }
     text.len()
+}
+
+/// The byte offset of the character that a position is in.
+pub(super) fn byte_before(text: &str, position: usize) -> usize {
+    let byte = byte_of(text, position);
+    let inside = !text.is_ascii() && len(&text[..byte]) > position;
+    if inside {
+        text[..byte]
+            .char_indices()
+            .next_back()
+            .map_or(0, |(start, _)| start)
+    } else {
+        byte
+    }
 }
 
 /// The string that one code unit makes.

@@ -26,7 +26,7 @@ pub(super) fn compile(source: &str, flags: &str, meaning: Meaning) -> Result<Pro
     let allocator = Allocator::default();
     let pattern = LiteralParser::new(&allocator, source, Some(flags), Options::default())
         .parse()
-        .map_err(|error| error.message.replace("Invalid regular expression: ", ""))?;
+        .map_err(|error| worded(&error.message))?;
     let mut groups = Groups::default();
     groups.collect(&pattern.body);
     let mut compiler = Compiler {
@@ -54,6 +54,35 @@ pub(super) fn compile(source: &str, flags: &str, meaning: Meaning) -> Result<Pro
         unicode: meaning.unicode,
         anchored,
     })
+}
+
+/// The parser's complaint in the words that JavaScript programmers know.
+fn worded(message: &str) -> String {
+    let message = message.trim_start_matches("Invalid regular expression: ");
+    let known = [
+        (
+            "Unterminated character class",
+            "Unterminated character class",
+        ),
+        ("Unterminated", "Unterminated group"),
+        ("Lone quantifier", "Nothing to repeat"),
+        ("Invalid braced quantifier", "Nothing to repeat"),
+        ("Character class", "Range out of order in character class"),
+        (
+            "Numbers out of order",
+            "numbers out of order in {} quantifier",
+        ),
+        ("Duplicated capturing", "Duplicate capture group name"),
+        (
+            "Invalid named reference",
+            "Invalid named capture referenced",
+        ),
+        ("Invalid unicode property", "Invalid property name"),
+        ("Invalid extended atom escape", "\\ at end of pattern"),
+        ("Could not parse", "Unmatched ')'"),
+    ];
+    let known = known.iter().find(|(start, _)| message.starts_with(start));
+    known.map_or(message, |(_, words)| words).to_owned()
 }
 
 /// The capturing groups by where they start, which is the order of their numbers.

@@ -94,32 +94,34 @@ impl Ranges {
     }
 
     /// Adds the characters that differ from a member only in case.
-    pub(super) fn folded(mut self, case: Case) -> Self {
-        if case == Case::Sensitive {
-            return self;
+    pub(super) fn folded(self, case: Case) -> Self {
+        match case {
+            Case::Sensitive => self,
+            Case::Folded => self.simply_folded(),
+            Case::Upper => {
+                let foreign = Ranges::of(&FOLDED_WITH_UNICODE_ONLY.map(|c| (c, c)));
+                let exact = self.clone().intersected(foreign.clone());
+                let mut folded = self
+                    .without(foreign.clone())
+                    .simply_folded()
+                    .without(foreign);
+                folded.extend(&exact);
+                folded
+            }
         }
+    }
+
+    /// Unicode's simple case folding.
+    fn simply_folded(mut self) -> Self {
         self.normalize();
         let mut class = ClassUnicode::new(self.0.iter().filter_map(|&(first, last)| {
-            Some(ClassUnicodeRange::new(
-                scalar_from(first)?,
-                scalar_until(last)?,
-            ))
+            let (first, last) = (scalar_from(first), scalar_until(last));
+            (first <= last).then(|| ClassUnicodeRange::new(first, last))
         }));
-        if class.try_case_fold_simple().is_err() {
-            return self;
-        }
-        let original = self.clone().finish();
-        for range in class.ranges() {
-            self.add(u32::from(range.start()), u32::from(range.end()));
-        }
-        if case == Case::Upper {
-            let mut foreign = Ranges::default();
-            for c in FOLDED_WITH_UNICODE_ONLY {
-                if !original.contains(c) {
-                    foreign.add(c, c);
-                }
+        if class.try_case_fold_simple().is_ok() {
+            for range in class.ranges() {
+                self.add(u32::from(range.start()), u32::from(range.end()));
             }
-            return self.without(foreign);
         }
         self
     }
@@ -206,10 +208,12 @@ pub(super) fn property(name: &str, value: Option<&str>) -> Option<Ranges> {
     }
 }
 
-fn scalar_from(c: u32) -> Option<char> {
-    char::from_u32(c).or(Some('\u{E000}'))
+/// The first character at or after a code point that may be a surrogate.
+fn scalar_from(c: u32) -> char {
+    char::from_u32(c).unwrap_or('\u{E000}')
 }
 
-fn scalar_until(c: u32) -> Option<char> {
-    char::from_u32(c).or(Some('\u{D7FF}'))
+/// The last character at or before a code point that may be a surrogate.
+fn scalar_until(c: u32) -> char {
+    char::from_u32(c).unwrap_or('\u{D7FF}')
 }

@@ -188,11 +188,15 @@ impl Style {
             .weekday
             .as_deref()
             .map(|width| named(WEEKDAYS[fields.weekday], width));
+        // Before the year 1, years count from 1 BC.
+        let year_of_era = if fields.year > 0 {
+            fields.year
+        } else {
+            1 - fields.year
+        };
         let year = self.year.as_deref().map(|width| match width {
-            "2-digit" => format!("{:02}", fields.year.rem_euclid(100)),
-            // Before the year 1, years count from 1 BC.
-            _ if fields.year <= 0 => (1 - fields.year).to_string(),
-            _ => fields.year.to_string(),
+            "2-digit" => format!("{:02}", year_of_era % 100),
+            _ => year_of_era.to_string(),
         });
         let day = self.day.as_deref().map(|width| number(fields.day, width));
         let month = self.month.as_deref().map(|width| match width {

@@ -186,7 +186,9 @@ pub(super) fn radix(cx: &mut Context<'_>, value: &Value) -> Result<u32, Error> {
         radix => to_integer_or_infinity(cx, radix)?,
     };
     if !(2.0..=36.0).contains(&radix) {
-        return Err(Error::runtime("toString() radix must be between 2 and 36"));
+        return Err(Error::runtime(
+            "toString() radix argument must be between 2 and 36",
+        ));
     }
     Ok(radix as u32)
 }
@@ -233,7 +235,8 @@ fn in_radix_f64(number: f64, radix: u32) -> String {
         }
     }
     let mut zeros = 0;
-    while whole >= TWO_TO_53 {
+    // Digits that a double cannot tell apart are written as zeros.
+    while whole >= TWO_TO_53 * base {
         whole /= base;
         zeros += 1;
     }

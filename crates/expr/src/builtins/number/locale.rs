@@ -50,10 +50,13 @@ pub(super) fn to_locale_string(
     } else {
         style.digits(number.abs())
     };
-    Ok(Value::from(format!(
-        "{sign}{}{digits}{suffix}",
-        style.prefix
-    )))
+    // Only digits keep their distance from a currency code.
+    let prefix = if number.is_finite() {
+        &style.prefix
+    } else {
+        style.prefix.trim_end()
+    };
+    Ok(Value::from(format!("{sign}{prefix}{digits}{suffix}")))
 }
 
 impl Style {

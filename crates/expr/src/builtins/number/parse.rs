@@ -11,8 +11,9 @@ pub(in super::super) static PARSE_FLOAT: Builtin =
 pub(in super::super) static PARSE_INT: Builtin = super::super::function("parseInt", parse_int);
 
 fn parse_float(cx: &mut Context<'_>, _: &Value, args: &[Value]) -> Result<Value, Error> {
-    if let number @ Value::Number(_) = arg(args, 0) {
-        return Ok(number.clone());
+    if let Value::Number(number) = arg(args, 0) {
+        // By way of text, -0 would be 0.
+        return Ok(Value::Number(number + 0.0));
     }
     let text = to_text(cx, arg(args, 0))?;
     cx.charge_bytes(text.len())?;

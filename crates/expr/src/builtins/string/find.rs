@@ -138,7 +138,7 @@ pub(super) fn last_index_of(
     let end = if limit.is_nan() {
         this.len()
     } else {
-        let byte = text::byte_of(this, limit.max(0.0) as usize);
+        let byte = text::byte_before(this, limit.max(0.0) as usize);
         let end = byte.saturating_add(needle.len()).min(this.len());
         (end..=this.len())
             .find(|end| this.is_char_boundary(*end))

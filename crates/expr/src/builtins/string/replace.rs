@@ -40,7 +40,7 @@ pub(super) fn replace_all(
             replace_matches(cx, this, regex, arg(args, 1))
         }
         Value::RegExp(_) => Err(Error::runtime(
-            "replaceAll must be called with a global RegExp",
+            "String.prototype.replaceAll called with a non-global RegExp argument",
         )),
         _ => replace_text(cx, this, args, Which::All),
     }
