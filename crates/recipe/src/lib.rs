@@ -1,15 +1,64 @@
-//! Recipes: a manifest, values and answers in; effects on a project out.
+//! Recipes: a manifest, values and answers in; files and commands out.
+//!
+//! [`run`] is the spine: manifest → inputs → rounds of pass 1 (a [`prompt::Questionnaire`]) → answers,
+//! or [`Outcome::AnswersNeeded`] → pass 2 ([`Effect`]s) → conflicts → perform, or show. Deciding is a
+//! walk over the steps against the project *as it will be*; nothing is written, run or asked for
+//! while it goes on. [`perform`](mod@run) then applies all files at once and runs the commands.
+//!
+//! Not here: the command line, the terminal, fetching kits, and who answers questions. The formats
+//! are described in `docs/recipes.md`.
 
-mod data;
 mod error;
+mod nearest;
+mod yaml;
 mod fields;
+pub mod manifest;
+mod load;
+pub mod kits;
+
+mod variables;
+mod regex;
 mod frontmatter;
 mod inject;
-pub mod manifest;
-mod nearest;
-mod regex;
-mod variables;
-mod yaml;
+mod data;
 
+mod unknown;
+mod scope;
+mod project;
+mod loader;
+mod evaluate;
+mod unit;
+mod effect;
+mod step;
+
+mod request;
+mod host;
+mod session;
+mod rounds;
+mod document;
+mod conflict;
+mod perform;
+mod report;
+mod record;
+mod run;
+mod update;
+mod validate;
+
+pub mod hygen;
+
+pub use conflict::{Conflict, OnConflict};
+pub use effect::{Command, Effect, FileStatus, Run, What, Write};
 pub use error::{Diagnostic, Error, Kind, Place};
+pub use host::{Ask, AskKind, Decision, Event, Host, Nobody};
+pub use load::{Origin, RECIPE_FILE, Recipe, load};
+pub use perform::{CommandReport, Trust};
+pub use record::RECORDS_DIR;
+pub use request::{
+    AskMissing, FileReport, Mode, Needed, Outcome, Plan, PlannedCommand, PlannedFile, Report,
+    Request, Strictness,
+};
+pub use run::run;
+pub use step::{StepReport, StepStatus};
+pub use update::{UpdateOutcome, UpdateReport, UpdateStatus, UpdatedFile, update};
+pub use validate::validate;
 pub use variables::Given;

@@ -9,7 +9,7 @@ use serde_saphyr::{Location, Spanned};
 use crate::error::{Diagnostic, Error, Kind, Place};
 
 /// Largest YAML file that is read: a manifest, frontmatter, or a file to patch.
-pub const YAML_BYTES_MAX: usize = 4 << 20;
+pub(crate) const YAML_BYTES_MAX: usize = 4 << 20;
 
 /// A value and its place.
 #[derive(Clone, Debug)]

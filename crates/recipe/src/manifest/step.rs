@@ -138,7 +138,7 @@ fn read_parallel(fields: &Fields<'_>, problems: &mut Problems<'_>) -> bool {
 }
 
 fn read_for_each(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<ForEach> {
-    let mut name = |key: &str, default: &str, problems: &mut Problems<'_>| {
+    let name = |key: &str, default: &str, problems: &mut Problems<'_>| {
         let Some(text) = fields.text(key, problems) else {
             return default.to_owned();
         };

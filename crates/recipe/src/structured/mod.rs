@@ -1,5 +1,110 @@
-//! Reads and patches JSON, YAML and TOML texts, keeping comments and order. (Being written by
-//! another engineer right now: API `structured::Format::{Json, Yaml, Toml, Env}`,
-//! `Format::of_path(&str) -> Option<Format>`, `read(format, text) -> Result<serde_json::Value, Error>`,
-//! `merge(format, text, &serde_json::Value, indent) -> Result<String, Error>`; pure; own small error
-//! type with line and column.)
+//! Reads and patches JSON, YAML and TOML texts, keeping comments and order.
+//!
+//! [`merge`] puts a map of changes into a text and leaves everything else as it was written:
+//! comments, the order of keys, indentation, quotes, line ends. Maps are merged key by key, lists
+//! and single values are replaced, `null` sets null. Two markers say what plain data cannot:
+//!
+//! - `{"$delete": true}` in place of a value removes its key;
+//! - `{"$append": [..]}` adds the items that are not in the list yet.
+//!
+//! Merging the same changes twice changes nothing the second time, and no text is returned that
+//! does not read as exactly the merged values. This module does no I/O and knows no file names.
+
+mod changes;
+mod env;
+mod error;
+mod json;
+mod toml;
+mod yaml;
+
+use serde_json::{Map, Value};
+
+pub use crate::manifest::Format;
+pub use error::Error;
+
+/// Widest indentation a new file may ask for.
+pub const INDENT_MAX: usize = 16;
+
+impl Format {
+    /// The format a file's name gives away.
+    pub fn of_path(path: &str) -> Option<Format> {
+        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        if name == ".env" || name.starts_with(".env.") {
+            return Some(Format::Env);
+        }
+        let (_, extension) = name.rsplit_once('.')?;
+        match extension.to_ascii_lowercase().as_str() {
+            "json" | "jsonc" | "json5" | "webmanifest" => Some(Format::Json),
+            "yaml" | "yml" => Some(Format::Yaml),
+            "toml" => Some(Format::Toml),
+            "env" => Some(Format::Env),
+            _ => None,
+        }
+    }
+}
+
+/// The values of a text. An empty text is null.
+pub fn read(format: Format, text: &str) -> Result<Value, Error> {
+    match format {
+        Format::Json => json::read(text),
+        Format::Yaml => yaml::read(text),
+        Format::Toml => toml::read(text),
+        Format::Env => env::read(text),
+    }
+}
+
+/// The text with changes merged in; `indent` is for a text that shows no indentation of its own.
+pub fn merge(format: Format, text: &str, changes: &Value, indent: usize) -> Result<String, Error> {
+    if indent == 0 || indent > INDENT_MAX {
+        let message = format!("an indentation of {indent} is not between 1 and INDENT_MAX = {INDENT_MAX}");
+        return Err(Error::new(message));
+    }
+    let before = read(format, text)?;
+    let after = merged(&before, changes)?;
+    if after == before {
+        return Ok(text.to_owned());
+    }
+    let edit = Edit { text, before: &before, after: &after, changes, indent };
+    let written = match format {
+        Format::Json => json::merge(&edit)?,
+        Format::Yaml => yaml::merge(&edit)?,
+        Format::Toml => toml::merge(&edit)?,
+        Format::Env => {
+            return Err(Error::new("a .env file is read, never changed")
+                .hint("write it with a template"));
+        }
+    };
+    match read(format, &written) {
+        Ok(found) if found == after => Ok(written),
+        _ => Err(changes::unsafe_edit(&edit)),
+    }
+}
+
+/// The values after the changes: what [`merge`] writes, on data.
+pub fn merged(before: &Value, changes: &Value) -> Result<Value, Error> {
+    changes::merged(before, changes)
+}
+
+/// One merge, as the editors of the formats see it.
+struct Edit<'e> {
+    text: &'e str,
+    before: &'e Value,
+    after: &'e Value,
+    changes: &'e Value,
+    indent: usize,
+}
+
+impl Edit<'_> {
+    /// The maps to walk side by side, when the text holds a map and gets one.
+    fn maps(&self) -> Option<(&Map<String, Value>, &Map<String, Value>)> {
+        Some((self.before.as_object()?, self.changes.as_object()?))
+    }
+
+    /// The items to add, when the text is a list and gets more of them.
+    fn added(&self) -> &[Value] {
+        match (self.before, self.after) {
+            (Value::Array(before), Value::Array(after)) => after.get(before.len()..).unwrap_or(&[]),
+            _ => &[],
+        }
+    }
+}

@@ -4,5 +4,5 @@ mod given;
 mod value;
 
 pub use given::Given;
-pub(crate) use given::{Assigned, assign};
-pub(crate) use value::{Wrong, checked, from_words, typed};
+pub(crate) use given::assign;
+pub(crate) use value::{checked, typed};

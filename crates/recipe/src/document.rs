@@ -1,0 +1,65 @@
+//! The document that asks what is missing, for a reader and as data.
+
+use std::rc::Rc;
+
+use prompt::{DocumentInput, Questionnaire, RequestId, document};
+use serde_json::Value;
+use template::{Engine, Layout, MapLoader};
+
+use crate::error::Error;
+use crate::evaluate::from_template;
+use crate::request::{Needed, Request};
+
+/// How errors name the built-in template.
+const BUILT_IN: &str = "document.jig";
+const GIVEN: &str = "prompt template";
+
+/// Writes the document for what is missing of a round.
+pub(crate) fn write(
+    missing: Questionnaire,
+    round: &RequestId,
+    request: &Request,
+    provided: Vec<(String, Value)>,
+) -> Result<Needed, Error> {
+    let input = DocumentInput {
+        title: None,
+        command: request.rerun_command.clone(),
+        answers_path: request.answers_path.clone(),
+        provided,
+    };
+    // The document shows what is missing and carries the id of the whole round, so that answers
+    // written in several sittings stay answers to one request.
+    let of_missing = missing.request_id();
+    let with_round = |mut value: Value| {
+        replace(&mut value, of_missing.as_str(), round.as_str());
+        value
+    };
+    let data = with_round(document::data(&missing, &input));
+    let json = with_round(document::json(&missing, &input));
+    let document = render(request.prompt_template.as_deref(), &data)?;
+    Ok(Needed { questionnaire: missing, document, json })
+}
+
+fn render(template: Option<&str>, data: &Value) -> Result<String, Error> {
+    let (name, text) = match template {
+        Some(text) => (GIVEN, text),
+        None => (BUILT_IN, prompt::DOCUMENT_TEMPLATE),
+    };
+    let engine = Engine::new(Rc::new(MapLoader::new()));
+    let compiled = engine.compile(name, text, Layout::Jig).map_err(|error| from_template(&error))?;
+    let state = match data {
+        Value::Object(map) => expr::Object::from_json_map(map),
+        _ => expr::Object::new(),
+    };
+    let rendered = engine.render(&compiled, &state, &Default::default());
+    Ok(rendered.map_err(|error| from_template(&error))?.text)
+}
+
+fn replace(value: &mut Value, from: &str, to: &str) {
+    match value {
+        Value::String(text) if text.contains(from) => *text = text.replace(from, to),
+        Value::Array(items) => items.iter_mut().for_each(|item| replace(item, from, to)),
+        Value::Object(map) => map.values_mut().for_each(|item| replace(item, from, to)),
+        _ => {}
+    }
+}

@@ -1,0 +1,171 @@
+//! From the words of a command line to a recipe.
+
+use std::path::{Path, PathBuf};
+
+use workspace::{RelPath, Root};
+
+use super::RECIPES_DIR;
+use super::catalog::{Catalog, Cookbook, Kit, Listing, discover};
+use crate::error::{Error, Kind};
+use crate::nearest::nearest;
+
+/// Where a recipe was found, and how many words it took to say so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    /// The recipe's file or directory, to be given to [`crate::load`].
+    pub path: PathBuf,
+    /// How many of the words name the recipe; the rest are values.
+    pub words: usize,
+}
+
+/// Finds the recipe that `words` begin with: a path, a recipe of the project, or
+/// `kit [cookbook] [recipe]`, in one word with `/` or in several.
+pub fn resolve(root: &Root, cwd: &Path, words: &[String]) -> Result<Resolved, Error> {
+    let Some(first) = words.first() else {
+        return Err(Error::new(Kind::Usage, "no recipe is named"));
+    };
+    let as_path = Resolved { path: cwd.join(first), words: 1 };
+    if is_path(first) {
+        return Ok(as_path);
+    }
+    if let Some(path) = own_recipe(root, first)? {
+        return Ok(Resolved { path, words: 1 });
+    }
+    let catalog = discover(root)?;
+    let split: Vec<&str> = first.split('/').filter(|word| !word.is_empty()).collect();
+    let found = match split.len() {
+        // `kit/recipe` says everything in one word.
+        2.. => by_words(&catalog, &split, Rest::Values).map(|(listing, _)| (listing, 1)),
+        _ => {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            by_words(&catalog, &words, Rest::Words)
+        }
+    };
+    if let Some((listing, words)) = found {
+        return Ok(Resolved { path: root.path().join(listing.path.as_path()), words });
+    }
+    let is_recipe = workspace::fs::exists(&as_path.path.join(crate::load::RECIPE_FILE));
+    if is_recipe {
+        return Ok(as_path);
+    }
+    by_name_alone(&catalog, first, root)
+}
+
+/// The project's own recipe with this name, found without reading any other.
+fn own_recipe(root: &Root, name: &str) -> Result<Option<PathBuf>, Error> {
+    for ending in ["", ".yml", ".yaml"] {
+        let Ok(path) = RelPath::parse(&format!("{RECIPES_DIR}/{name}{ending}")) else {
+            return Ok(None);
+        };
+        if let Some(file) = crate::load::find_file(root, &path)? {
+            return Ok(Some(root.path().join(file.as_path())));
+        }
+    }
+    Ok(None)
+}
+
+fn is_path(word: &str) -> bool {
+    word.starts_with("./")
+        || word.starts_with("../")
+        || word.starts_with('/')
+        || matches!(word, "." | "..")
+        || word.ends_with(".yml")
+        || word.ends_with(".yaml")
+}
+
+/// Whether words after the first may still name the recipe.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    Words,
+    Values,
+}
+
+fn by_words<'c>(catalog: &'c Catalog, words: &[&str], rest: Rest) -> Option<(&'c Listing, usize)> {
+    let whole = words.join("/");
+    let own = catalog.recipes.iter().find(|listing| match rest {
+        Rest::Values => listing.id == whole,
+        Rest::Words => listing.id == words[0],
+    });
+    if let Some(listing) = own {
+        return Some((listing, if rest == Rest::Values { words.len() } else { 1 }));
+    }
+    let kit = catalog.kits.iter().find(|kit| is_named(kit, words[0]))?;
+    in_kit(kit, &words[1..])
+        .map(|(listing, used)| (listing, used + 1))
+        .filter(|(_, used)| rest == Rest::Words || *used == words.len())
+}
+
+fn is_named(kit: &Kit, word: &str) -> bool {
+    kit.name == word || kit.manifest.short_name() == word
+}
+
+fn in_kit<'c>(kit: &'c Kit, words: &[&str]) -> Option<(&'c Listing, usize)> {
+    let cookbook = |name: &str| kit.cookbooks.iter().find(|cookbook| cookbook.name == name);
+    if let Some(word) = words.first() {
+        if let Some(found) = cookbook(word) {
+            return in_cookbook(found, &words[1..]).map(|(listing, used)| (listing, used + 1));
+        }
+        if let Some(listing) = kit.recipes.iter().find(|listing| listing.name == *word) {
+            return Some((listing, 1));
+        }
+        if let Some(default) = kit.manifest.defaults.cookbook.as_deref().and_then(cookbook)
+            && let Some(listing) = default.recipes.iter().find(|listing| listing.name == *word)
+        {
+            return Some((listing, 1));
+        }
+    }
+    let defaults = &kit.manifest.defaults;
+    let listing = match (defaults.cookbook.as_deref().and_then(cookbook), &defaults.recipe) {
+        (Some(cookbook), Some(name)) => cookbook.recipes.iter().find(|found| found.name == *name),
+        (Some(cookbook), None) => in_cookbook(cookbook, &[]).map(|(listing, _)| listing),
+        (None, Some(name)) => kit.all().find(|listing| listing.name == *name),
+        (None, None) => None,
+    };
+    listing.map(|listing| (listing, 0))
+}
+
+fn in_cookbook<'c>(cookbook: &'c Cookbook, words: &[&str]) -> Option<(&'c Listing, usize)> {
+    let named = |name: &str| cookbook.recipes.iter().find(|listing| listing.name == name);
+    if let Some(listing) = words.first().and_then(|word| named(word)) {
+        return Some((listing, 1));
+    }
+    let default = cookbook.defaults.recipe.as_deref().and_then(named);
+    let only = match &cookbook.recipes[..] {
+        [only] => Some(only),
+        _ => None,
+    };
+    default.or(only).map(|listing| (listing, 0))
+}
+
+/// A recipe's own name, when only one recipe of all kits has it.
+fn by_name_alone(catalog: &Catalog, word: &str, root: &Root) -> Result<Resolved, Error> {
+    let named: Vec<&Listing> = catalog.all().filter(|listing| listing.name == word).collect();
+    match named[..] {
+        [only] => Ok(Resolved { path: root.path().join(only.path.as_path()), words: 1 }),
+        [] => Err(not_found(catalog, word)),
+        _ => {
+            let ids: Vec<&str> = named.iter().map(|listing| listing.id.as_str()).collect();
+            let message = format!("several recipes are named `{word}`");
+            Err(Error::new(Kind::NotFound, message).hint(format!("say which: {}", ids.join(", "))))
+        }
+    }
+}
+
+fn not_found(catalog: &Catalog, word: &str) -> Error {
+    let kit = catalog.kits.iter().find(|kit| is_named(kit, word.split('/').next().unwrap_or(word)));
+    if let Some(kit) = kit {
+        let ids: Vec<&str> = kit.all().map(|listing| listing.id.as_str()).collect();
+        let message = format!("`{word}` names a kit, not a recipe of it");
+        let hint = match ids.is_empty() {
+            true => "the kit has no recipes".to_owned(),
+            false => format!("its recipes: {}", ids.join(", ")),
+        };
+        return Error::new(Kind::NotFound, message).hint(hint);
+    }
+    let error = Error::new(Kind::NotFound, format!("there is no recipe `{word}`"));
+    let known: Vec<&str> = catalog.all().flat_map(|l| [l.id.as_str(), l.name.as_str()]).collect();
+    match nearest(word, known.iter().copied()) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint("`drawloom recipe list` shows what there is; a path needs `./`"),
+    }
+}

@@ -1,0 +1,174 @@
+//! Performing: files first and all at once, then commands; and everything back when one fails.
+
+mod execute;
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Serialize;
+use workspace::{Change, ChangeSet, RelPath, Root};
+
+use crate::conflict::Conflict;
+use crate::effect::{Command, Run};
+use crate::error::{Error, Kind};
+use crate::host::{Decision, Event, Host};
+
+/// Whether recipes from outside the project may run commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Trust {
+    #[default]
+    Asked,
+    Given,
+}
+
+/// What a command gave.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CommandResult {
+    pub(crate) exit_code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// A command that ran, for the report.
+#[derive(Clone, Debug, Serialize)]
+pub struct CommandReport {
+    pub step: String,
+    pub command: String,
+    /// Absent when it did not end by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    pub succeeded: bool,
+    pub duration_ms: u64,
+}
+
+/// Does what was decided, and remembers how to put files back.
+pub(crate) struct Performer<'h> {
+    root: &'h Root,
+    host: &'h mut dyn Host,
+    trust: Trust,
+    cancel: Option<exec::Cancel>,
+    results: HashMap<usize, CommandResult>,
+    reports: Vec<CommandReport>,
+    originals: BTreeMap<RelPath, Option<Vec<u8>>>,
+    made: Vec<RelPath>,
+}
+
+impl<'h> Performer<'h> {
+    pub(crate) fn new(
+        root: &'h Root,
+        host: &'h mut dyn Host,
+        trust: Trust,
+        cancel: Option<exec::Cancel>,
+    ) -> Self {
+        Self {
+            root,
+            host,
+            trust,
+            cancel,
+            results: HashMap::new(),
+            reports: Vec::new(),
+            originals: BTreeMap::new(),
+            made: Vec::new(),
+        }
+    }
+
+    /// Applies the files, then runs the commands.
+    pub(crate) fn perform(&mut self, changes: &ChangeSet, runs: &[Run]) -> Result<(), Error> {
+        check_trust(runs.iter().flat_map(Run::commands), self.trust)?;
+        self.apply(changes)?;
+        self.run(runs)
+    }
+
+    pub(crate) fn result(&self, command: usize) -> Option<&CommandResult> {
+        self.results.get(&command)
+    }
+
+    pub(crate) fn resolve(&mut self, conflict: &Conflict) -> Option<Decision> {
+        self.host.resolve(conflict)
+    }
+
+    pub(crate) fn into_reports(self) -> Vec<CommandReport> {
+        self.reports
+    }
+
+    fn apply(&mut self, changes: &ChangeSet) -> Result<(), Error> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        for (path, change) in changes.iter() {
+            let written = matches!(change, Change::Write { .. } | Change::Delete);
+            if written && !self.originals.contains_key(path) {
+                self.originals.insert(path.clone(), self.root.read(path)?);
+            }
+        }
+        let applied = self.root.apply(changes)?;
+        self.made.extend(applied.directories.iter().cloned());
+        let (created, changed) = (applied.created.len(), applied.replaced.len());
+        self.host.event(Event::FilesApplied { created, changed });
+        Ok(())
+    }
+
+    /// Puts every file back as it was before the run; says what could not be undone.
+    pub(crate) fn roll_back(&mut self) -> String {
+        let ran: Vec<String> =
+            self.reports.iter().map(|report| format!("`{}`", report.command)).collect();
+        let undone = match self.put_back() {
+            Ok(0) => "Nothing was changed.".to_owned(),
+            Ok(files) => {
+                self.host.event(Event::RolledBack { files });
+                format!("All files are as before the run ({files} put back).")
+            }
+            Err(error) => format!("The files could not be put back: {error}."),
+        };
+        match ran.is_empty() {
+            true => undone,
+            false => format!("{undone} What {} did otherwise cannot be undone.", ran.join(", ")),
+        }
+    }
+
+    fn put_back(&mut self) -> Result<usize, Error> {
+        let mut changes = ChangeSet::new();
+        let originals = std::mem::take(&mut self.originals);
+        for (path, original) in originals {
+            let current = self.root.read(&path)?;
+            if current == original {
+                continue;
+            }
+            changes.put(
+                path,
+                match original {
+                    Some(bytes) => Change::Write { bytes, executable: false },
+                    None => Change::Delete,
+                },
+            );
+        }
+        self.root.apply(&changes)?;
+        self.made.sort();
+        // Deepest first; what a command has put there since is not ours to remove.
+        for dir in std::mem::take(&mut self.made).into_iter().rev() {
+            if self.root.is_dir(&dir)? && self.root.list(&dir)?.is_empty() {
+                self.root.apply(&ChangeSet::from_iter([(dir, Change::DeleteTree)]))?;
+            }
+        }
+        Ok(changes.len())
+    }
+}
+
+/// Refuses commands of recipes that nobody has trusted, and lists them.
+pub(crate) fn check_trust<'c>(
+    commands: impl Iterator<Item = &'c Command>,
+    trust: Trust,
+) -> Result<(), Error> {
+    let outside: Vec<String> = commands
+        .filter(|command| command.outside && trust == Trust::Asked)
+        .map(|command| format!("\n  {} (step `{}`)", command.what.line(), command.step))
+        .collect();
+    if outside.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "this recipe is not part of the project and wants to run commands:{}",
+        outside.concat()
+    );
+    Err(Error::new(Kind::Untrusted, message)
+        .hint("look at them, then run again with --trust to allow them"))
+}

@@ -1,0 +1,130 @@
+//! What to tell about a run: what it did, or what it would do.
+
+use indexmap::IndexMap;
+use serde_json::{Value, json};
+use workspace::RelPath;
+use workspace::diff::Diff;
+
+use crate::effect::{Effect, FileStatus};
+use crate::error::Error;
+use crate::perform::CommandReport;
+use crate::request::{FileReport, Plan, PlannedCommand, PlannedFile, Report};
+use crate::session::{Session, Walked, commands};
+
+/// What a run did.
+pub(crate) fn report(
+    session: &Session<'_>,
+    walked: &Walked,
+    commands: Vec<CommandReport>,
+) -> Report {
+    let files = files(&walked.found.effects);
+    let of = |wanted: &[FileStatus]| -> Vec<Value> {
+        let paths = files.iter().filter(|file| wanted.contains(&file.status));
+        paths.map(|file| Value::String(file.path.clone())).collect()
+    };
+    let changed = [FileStatus::Modified, FileStatus::Forced, FileStatus::Injected];
+    let result = json!({
+        "success": true,
+        "filesCreated": of(&[FileStatus::Created]),
+        "filesModified": of(&changed),
+        "errors": [],
+    });
+    let manifest = &session.unit.recipe.manifest;
+    Report {
+        recipe: manifest.name.clone(),
+        directories: directories(&walked.found.effects),
+        commands,
+        messages: messages(&walked.found.effects),
+        on_success: session.say(manifest.on_success.as_ref(), &walked.scope, &result),
+        steps: walked.found.steps.clone(),
+        files,
+    }
+}
+
+/// What a run would do, with differences.
+pub(crate) fn plan(session: &Session<'_>, walked: &Walked) -> Result<Plan, Error> {
+    let found = &walked.found;
+    let mut planned = Vec::new();
+    for file in files(&found.effects) {
+        let (diff, provisional) = difference(session, walked, &file)?;
+        let FileReport { path, status, reason } = file;
+        planned.push(PlannedFile { path, status, reason, diff, provisional });
+    }
+    let commands = commands(found).into_iter().map(|command| PlannedCommand {
+        step: command.step.clone(),
+        command: command.what.line(),
+        cwd: command.cwd.clone(),
+        outside: command.outside,
+    });
+    Ok(Plan {
+        recipe: session.unit.recipe.manifest.name.clone(),
+        files: planned,
+        directories: directories(&found.effects),
+        commands: commands.collect(),
+        messages: messages(&found.effects),
+        conflicts: found.conflicts.iter().map(|conflict| conflict.path.clone()).collect(),
+        steps: found.steps.clone(),
+    })
+}
+
+fn difference(
+    session: &Session<'_>,
+    walked: &Walked,
+    file: &FileReport,
+) -> Result<(String, bool), Error> {
+    let last = walked.found.effects.iter().rev().find_map(|effect| match effect {
+        Effect::Write(write) if write.path.as_str() == file.path => Some(write),
+        _ => None,
+    });
+    let Some(write) = last else { return Ok((String::new(), false)) };
+    let before = session.root.read(&write.path)?;
+    let diff = Diff::between(before.as_deref(), Some(&write.content));
+    Ok((diff.unified(write.path.as_str()), write.provisional))
+}
+
+/// Each file once, with what became of it over all steps.
+fn files(effects: &[Effect]) -> Vec<FileReport> {
+    let mut files: IndexMap<&str, FileReport> = IndexMap::new();
+    for effect in effects {
+        let (path, status, reason) = match effect {
+            Effect::Write(write) => (write.path.as_str(), write.status, None),
+            Effect::Unchanged { path, .. } => (path.as_str(), FileStatus::Unchanged, None),
+            Effect::Skipped { path, reason, .. } => {
+                (path.as_str(), FileStatus::Skipped, Some(reason.clone()))
+            }
+            _ => continue,
+        };
+        let report = FileReport { path: path.to_owned(), status, reason };
+        match files.get_mut(path) {
+            // A file that is new stays new, whatever later steps add to it.
+            Some(known) if stronger(known.status, status) => {}
+            Some(known) => *known = report,
+            None => {
+                files.insert(path, report);
+            }
+        }
+    }
+    files.into_values().collect()
+}
+
+fn stronger(known: FileStatus, new: FileStatus) -> bool {
+    let quiet = |status| matches!(status, FileStatus::Unchanged | FileStatus::Skipped);
+    matches!(known, FileStatus::Created | FileStatus::Forced | FileStatus::Conflict)
+        || (quiet(new) && !quiet(known))
+}
+
+fn directories(effects: &[Effect]) -> Vec<RelPath> {
+    let made = effects.iter().filter_map(|effect| match effect {
+        Effect::EnsureDir { path, .. } => Some(path.clone()),
+        _ => None,
+    });
+    made.collect()
+}
+
+fn messages(effects: &[Effect]) -> Vec<String> {
+    let said = effects.iter().filter_map(|effect| match effect {
+        Effect::Message { text, .. } => Some(text.trim_end().to_owned()),
+        _ => None,
+    });
+    said.collect()
+}

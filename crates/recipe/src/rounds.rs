@@ -1,0 +1,351 @@
+//! Rounds: walk, ask what came up, take the answers, walk again until nothing is open.
+//!
+//! A round ends when everything it asks is answered; only then does the next begin. So the
+//! questions of a round depend on nothing but the answers before it, and the id of a round's
+//! questionnaire is the same however many runs it takes to answer it.
+
+use indexmap::IndexSet;
+use prompt::{Answers, Question, Questionnaire, RequestId};
+use serde_json::Value;
+
+use crate::error::{Diagnostic, Error, Kind};
+use crate::host::Host;
+use crate::nearest::suggestion;
+use crate::request::AskMissing;
+use crate::session::{Session, Walked};
+use crate::step::{Known, Wanted, missing};
+use crate::variables::checked;
+
+/// Most rounds of questions that depend on one another.
+pub(crate) const ROUNDS_MAX: usize = 100;
+
+/// What the rounds came to.
+pub(crate) enum Rounds {
+    Decided(Box<Walked>),
+    /// What is missing, and the id of the round that asks for it.
+    Needed(Questionnaire, RequestId, Box<Walked>),
+}
+
+/// Goes through the rounds.
+pub(crate) fn decide(
+    session: &Session<'_>,
+    known: &mut Known,
+    host: &mut dyn Host,
+) -> Result<Rounds, Error> {
+    let mut asked = Asked::default();
+    for _ in 0..ROUNDS_MAX {
+        let walked = session.walk(known)?;
+        session.check_trust(&walked)?;
+        let answers = session.answers();
+        if take_variables(&walked, known, answers)? {
+            continue;
+        }
+        if session.ask_missing() != AskMissing::Document && !walked.found.wanted.is_empty() {
+            ask(&walked.found.wanted, session.ask_missing(), known, host)?;
+            continue;
+        }
+        let questionnaire = questions(session, &walked, known)?;
+        match asked.round(questionnaire, known, session, &walked)? {
+            Round::Answered => {}
+            Round::Missing(missing, id) => {
+                return Ok(Rounds::Needed(missing, id, Box::new(walked)));
+            }
+            Round::Nothing => {
+                asked.check(answers, &walked)?;
+                if let Some(unseen) = asked.unseen(answers) {
+                    let id = asked.ids.last().cloned().unwrap_or_else(|| unseen.request_id());
+                    return Ok(Rounds::Needed(unseen, id, Box::new(walked)));
+                }
+                return Ok(Rounds::Decided(Box::new(walked)));
+            }
+        }
+    }
+    let message = format!("questions still lead to questions after ROUNDS_MAX = {ROUNDS_MAX} rounds");
+    Err(Error::new(Kind::Limit, message))
+}
+
+/// Refuses questions that came up while commands were running already.
+pub(crate) fn check_late(walked: &Walked) -> Result<(), Error> {
+    let found = &walked.found;
+    if !found.unsettled && found.wanted.is_empty() {
+        return Ok(());
+    }
+    let keys: Vec<&str> = found.unanswered.keys().map(String::as_str).collect();
+    let wanted = found.wanted.iter().map(|wanted| wanted.name.as_str());
+    let keys: Vec<&str> = keys.into_iter().chain(wanted).collect();
+    let message = format!(
+        "questions appeared only after a command had run, too late to be asked: {}",
+        keys.join(", ")
+    );
+    let hint = "make the question independent of values that commands export";
+    Err(Error::new(Kind::Template, message).hint(hint))
+}
+
+/// What came of one round.
+enum Round {
+    /// Everything it asked is answered: the next may begin.
+    Answered,
+    Missing(Questionnaire, RequestId),
+    /// It asked nothing new.
+    Nothing,
+}
+
+/// Everything asked so far.
+#[derive(Default)]
+struct Asked {
+    ids: Vec<RequestId>,
+    keys: IndexSet<String>,
+    /// Optional questions that were left out, with the round that asked them.
+    declined: Vec<(usize, Question)>,
+}
+
+impl Asked {
+    fn round(
+        &mut self,
+        questionnaire: Questionnaire,
+        known: &mut Known,
+        session: &Session<'_>,
+        walked: &Walked,
+    ) -> Result<Round, Error> {
+        let is_new = |question: &&Question| {
+            !known.answers.contains_key(&question.key) && !known.values.contains_key(&question.key)
+        };
+        let new: Vec<Question> = questionnaire.questions().filter(is_new).cloned().collect();
+        if new.is_empty() {
+            return Ok(Round::Nothing);
+        }
+        self.ids.push(questionnaire.request_id());
+        self.keys.extend(new.iter().map(|question| question.key.clone()));
+        let given = session.answers();
+        let mut problems = Vec::new();
+        let mut open = Vec::new();
+        for question in new {
+            let fresh = given.and_then(|given| given.get(&question.key));
+            let fresh = fresh.filter(|value| !(value.is_null() && question.required));
+            let taken = match (fresh, session.remembered(&question.key)) {
+                (Some(value), _) => take(&question, value, known, walked),
+                // An old answer that does not fit any more is no answer.
+                (None, Some(value)) if take(&question, value, known, walked).is_ok() => Ok(()),
+                _ => {
+                    open.push(question);
+                    Ok(())
+                }
+            };
+            problems.extend(taken.err());
+        }
+        if let Some(given) = given.filter(|_| !problems.is_empty()) {
+            return Err(self.wrong(problems, given));
+        }
+        let must_ask = match given {
+            // Whoever gave answers has seen the optional questions and left them out.
+            Some(_) => open.iter().any(|question| question.required),
+            None => !open.is_empty(),
+        };
+        if must_ask {
+            if let Some(given) = given {
+                self.check_keys(given, walked)?;
+                self.check_stale(given)?;
+            }
+            return Ok(self.missing(&questionnaire, open));
+        }
+        for question in open {
+            known.answers.insert(question.key.clone(), Value::Null);
+            self.declined.push((self.ids.len() - 1, question));
+        }
+        Ok(Round::Answered)
+    }
+
+    /// The questions that are open, asked under the id of the whole round.
+    fn missing(&self, round: &Questionnaire, open: Vec<Question>) -> Round {
+        let mut missing = Questionnaire::new();
+        for context in round.contexts() {
+            missing.add_context(context);
+        }
+        for question in open {
+            // Each was asked before in the round's own questionnaire, so it cannot be refused.
+            missing.ask(question).ok();
+        }
+        Round::Missing(missing, round.request_id())
+    }
+
+    /// The last checks, when nothing is open any more.
+    fn check(&self, given: Option<&Answers>, walked: &Walked) -> Result<(), Error> {
+        if let Some(given) = given {
+            self.check_keys(given, walked)?;
+            self.check_stale(given)?;
+        }
+        let found = &walked.found;
+        for key in found.unanswered.keys().filter(|key| !self.keys.contains(*key)) {
+            let message = format!("a template reads `answers.{key}`, and no question has that key");
+            let error = Error::new(Kind::Template, message);
+            let hint = suggestion(key, self.keys.iter().map(String::as_str));
+            return Err(error.hint(hint.unwrap_or_else(|| "nothing is asked".to_owned())));
+        }
+        match found.excused.first() {
+            Some(error) => Err(error.clone()),
+            None => Ok(()),
+        }
+    }
+
+    /// Answers to questions nobody asks. While something is open the question may come yet.
+    fn check_keys(&self, given: &Answers, walked: &Walked) -> Result<(), Error> {
+        let found = &walked.found;
+        let variables = found.variables.keys().map(String::as_str);
+        let postponed = found.postponed.iter().map(String::as_str);
+        let known = self.keys.iter().map(String::as_str).chain(variables).chain(postponed);
+        let may_come = found.unsettled && found.postponed.iter().any(String::is_empty);
+        let problems = prompt::unknown_keys(known, given);
+        if problems.is_empty() || may_come {
+            return Ok(());
+        }
+        let diagnostics = problems.iter().map(|problem| Diagnostic::new(problem.to_string()));
+        Err(Error::of(Kind::Answers, diagnostics.collect()))
+    }
+
+    fn check_stale(&self, given: &Answers) -> Result<(), Error> {
+        // Answers to nothing but variables need no round.
+        if self.ids.is_empty() {
+            return Ok(());
+        }
+        match prompt::stale(&self.ids, given) {
+            Some(problem) => Err(Error::new(Kind::Answers, problem.to_string())),
+            None => Ok(()),
+        }
+    }
+
+    fn wrong(&self, problems: Vec<Diagnostic>, given: &Answers) -> Error {
+        let error = Error::of(Kind::Answers, problems);
+        match prompt::stale(&self.ids, given) {
+            Some(_) => error.hint(
+                "the answers carry the id of another request; if the recipe has changed, run again \
+                 without them and answer the new document",
+            ),
+            None => error,
+        }
+    }
+
+    /// Optional questions that came up after the answers were written: nobody has seen them.
+    fn unseen(&self, given: Option<&Answers>) -> Option<Questionnaire> {
+        let request = given?.request_id()?;
+        let answered = self.ids.iter().position(|id| id == request)?;
+        let mut unseen = Questionnaire::new();
+        for (round, question) in &self.declined {
+            if *round > answered {
+                unseen.ask(question.clone()).ok();
+            }
+        }
+        (!unseen.is_empty()).then_some(unseen)
+    }
+}
+
+/// Checks one answer and keeps it, as an answer or as a variable's value.
+fn take(
+    question: &Question,
+    value: &Value,
+    known: &mut Known,
+    walked: &Walked,
+) -> Result<(), Diagnostic> {
+    let typed = prompt::check(question, value)
+        .map_err(|problem| Diagnostic::new(problem.to_string()))?;
+    match walked.found.wanted.iter().find(|wanted| wanted.name == question.key) {
+        None => {
+            known.answers.insert(question.key.clone(), typed);
+        }
+        Some(wanted) => {
+            let value = checked(&wanted.variable, &typed)
+                .map_err(|wrong| Diagnostic::new(format!("Answer `{}` {wrong}", question.key)))?;
+            known.values.insert(question.key.clone(), value);
+        }
+    }
+    Ok(())
+}
+
+/// Values of variables that the answers carry by name; true when some are new.
+fn take_variables(
+    walked: &Walked,
+    known: &mut Known,
+    given: Option<&Answers>,
+) -> Result<bool, Error> {
+    let Some(given) = given else { return Ok(false) };
+    let mut problems = Vec::new();
+    let mut is_new = false;
+    for (name, variable) in &walked.found.variables {
+        let taken = known.values.contains_key(name) || walked.assigned.contains(name);
+        let Some(value) = given.get(name).filter(|value| !taken && !value.is_null()) else {
+            continue;
+        };
+        match checked(variable, value) {
+            Ok(value) => {
+                known.values.insert(name.clone(), value);
+                is_new = true;
+            }
+            Err(wrong) => problems.push(Diagnostic::new(format!("Answer `{name}` {wrong}"))),
+        }
+    }
+    match problems.is_empty() {
+        true => Ok(is_new),
+        false => Err(Error::of(Kind::Answers, problems)),
+    }
+}
+
+/// Gets wanted values from a person, else from defaults, else fails with all that is missing.
+fn ask(
+    wanted: &[Wanted],
+    who: AskMissing,
+    known: &mut Known,
+    host: &mut dyn Host,
+) -> Result<(), Error> {
+    let mut open = Vec::new();
+    for wanted in wanted {
+        let answer = match who {
+            AskMissing::Person => ask_person(wanted, host),
+            _ => None,
+        };
+        let default = wanted.variable.default.as_ref().map(|datum| datum.value.clone());
+        match answer.or(default) {
+            Some(value) => {
+                known.values.insert(wanted.name.clone(), value);
+            }
+            None => open.push(wanted.clone()),
+        }
+    }
+    if open.is_empty() { Ok(()) } else { Err(missing(&open)) }
+}
+
+/// Asks until the answer fits.
+fn ask_person(wanted: &Wanted, host: &mut dyn Host) -> Option<Value> {
+    let mut ask = wanted.ask();
+    loop {
+        let value = host.ask(&ask)?;
+        match checked(&wanted.variable, &value) {
+            Ok(value) => return Some(value),
+            Err(wrong) => ask.refused = Some(wrong),
+        }
+    }
+}
+
+/// The questions of a round: values somebody must give, then what templates ask.
+fn questions(
+    session: &Session<'_>,
+    walked: &Walked,
+    known: &mut Known,
+) -> Result<Questionnaire, Error> {
+    let mut questionnaire = Questionnaire::new();
+    if session.ask_missing() == AskMissing::Document {
+        for wanted in &walked.found.wanted {
+            // A prompt's default is as good as an answer when nobody is there.
+            match &wanted.variable.default {
+                Some(default) => {
+                    known.values.insert(wanted.name.clone(), default.value.clone());
+                }
+                None => {
+                    let asked = questionnaire.ask(wanted.question());
+                    asked.map_err(|error| Error::new(Kind::Template, error.to_string()))?;
+                }
+            }
+        }
+    }
+    let merged = questionnaire.merge(walked.found.questionnaire.clone());
+    merged.map_err(|error| Error::new(Kind::Template, error.to_string()))?;
+    Ok(questionnaire)
+}

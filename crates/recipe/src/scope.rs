@@ -1,0 +1,81 @@
+//! The values a step sees, by name.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use expr::{Context, Limits, Object, Value};
+use serde_json::Map;
+
+use crate::unknown::{Tracker, Why};
+
+/// Variables, exports and what the run itself puts there.
+///
+/// Values are shared, not copied, when a scope is cloned, so a step that runs for each of ten
+/// thousand items costs what the items cost.
+#[derive(Clone, Default)]
+pub(crate) struct Scope {
+    state: Object,
+    /// The names among them whose values are not known yet, with their lazy values.
+    unknown: BTreeMap<String, (Why, Value)>,
+}
+
+impl Scope {
+    pub(crate) fn of(values: &Map<String, serde_json::Value>) -> Self {
+        Self { state: Object::from_json_map(values), unknown: BTreeMap::new() }
+    }
+
+    /// What templates are rendered over.
+    pub(crate) fn state(&self) -> &Object {
+        &self.state
+    }
+
+    pub(crate) fn set(&mut self, name: &str, value: Value) {
+        self.unknown.remove(name);
+        self.state.insert(name, value);
+    }
+
+    pub(crate) fn set_json(&mut self, name: &str, value: &serde_json::Value) {
+        self.set(name, Value::from_json(value));
+    }
+
+    /// Says that a value will be known later.
+    pub(crate) fn set_unknown(&mut self, name: &str, why: Why, stand_in: Value, tracker: &Rc<Tracker>) {
+        let value = tracker.unknown(why, stand_in);
+        self.unknown.insert(name.to_owned(), (why, value.clone()));
+        self.state.insert(name, value);
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.state.contains(name)
+    }
+
+    /// Why the value is not known, with what stands for it.
+    pub(crate) fn unknown(&self, name: &str) -> Option<&(Why, Value)> {
+        self.unknown.get(name)
+    }
+
+    /// Takes a name over from another scope, unknown or not.
+    pub(crate) fn take_over(&mut self, name: &str, from: &Scope, as_name: &str) {
+        if let Some((why, value)) = from.unknown.get(name) {
+            self.unknown.insert(as_name.to_owned(), (*why, value.clone()));
+            self.state.insert(as_name, value.clone());
+        } else if let Some(value) = from.state.get(name) {
+            self.set(as_name, value);
+        }
+    }
+
+    /// A known value as data.
+    pub(crate) fn json(&self, name: &str) -> Option<serde_json::Value> {
+        if self.unknown.contains_key(name) {
+            return None;
+        }
+        to_json(&self.state.get(name)?)
+    }
+}
+
+/// A value as data; what JSON cannot say is `null`.
+pub(crate) fn to_json(value: &Value) -> Option<serde_json::Value> {
+    let globals = Object::new();
+    let mut cx = Context::new(Limits::default(), &globals);
+    value.to_json(&mut cx).ok()
+}

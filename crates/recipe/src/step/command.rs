@@ -1,0 +1,397 @@
+//! `shell`, `action` and `install`: commands as effects, and exports that wait for them.
+//!
+//! A command whose result nobody needs runs after all files are in place. One whose result is
+//! exported is a barrier: while performing, everything decided before it is done first, then it
+//! runs, then the walk goes on with what it gave. While planning nothing runs, and the exported
+//! names are unknown.
+
+use std::rc::Rc;
+
+use expr::Value;
+use serde_json::{Map, Value as Json, json};
+use workspace::{Kind as PathKind, RelPath};
+
+use super::data::placed;
+use super::put::{Put, Putting};
+use super::{At, Certainty, ExportAs, Outcome, Stage, Walk};
+use crate::effect::{Command, Effect, Run, What};
+use crate::error::{Error, Kind};
+use crate::manifest::{Action, Install, Shell, Step, Text, Tool};
+use crate::perform::CommandResult;
+use crate::scope::Scope;
+use crate::unit::Unit;
+use crate::unknown::Why;
+
+/// Exports that wait for a command.
+pub(super) struct Waiting {
+    command: usize,
+    unit: Rc<Unit>,
+    step: Step,
+    scope: Scope,
+    export_as: ExportAs,
+}
+
+/// A command before the step's own settings are added.
+struct Wish {
+    what: What,
+    cwd: RelPath,
+    env: Vec<(String, Text)>,
+    stdin: Option<String>,
+    may_fail: bool,
+}
+
+impl Walk<'_> {
+    pub(super) fn shell(&mut self, at: &mut At<'_>, tool: &Shell) -> Result<Outcome, Error> {
+        let (line, certainty) = self.text(at, &tool.command)?;
+        let Some(cwd) = self.directory(at, tool.cwd.as_ref())? else { return Ok(Outcome::Later) };
+        if certainty == Certainty::Later {
+            return Ok(Outcome::Later);
+        }
+        let what = What::Shell(line);
+        let env = tool.env.clone();
+        self.command(at, Wish { what, cwd, env, stdin: None, may_fail: false })
+    }
+
+    /// The command a template's `sh` asks for.
+    pub(super) fn template_shell(
+        &mut self,
+        at: &At<'_>,
+        line: String,
+        body: String,
+        may_fail: bool,
+    ) -> Result<(), Error> {
+        let (what, cwd) = (What::Shell(line), RelPath::root());
+        let wish = Wish { what, cwd, env: Vec::new(), stdin: Some(body), may_fail };
+        self.command(at, wish).map(drop)
+    }
+
+    pub(super) fn action(&mut self, at: &mut At<'_>, tool: &Action) -> Result<Outcome, Error> {
+        let mut words = Vec::new();
+        for text in &tool.command {
+            let (word, certainty) = self.text(at, text)?;
+            if certainty == Certainty::Later {
+                return Ok(Outcome::Later);
+            }
+            words.push(word);
+        }
+        if let [line] = &words[..] {
+            words = shlex::split(line).ok_or_else(|| {
+                let message = format!("the command `{line}` has a quote that does not end");
+                at.unit.error(Kind::Manifest, tool.command[0].place, message)
+            })?;
+        }
+        // A program of the recipe's own is named by its path in the recipe.
+        if let Some(first) = words.first_mut()
+            && let Some(file) = at.unit.files.find_file(first)?
+        {
+            *first = at.unit.files.base().path().join(file.as_path()).display().to_string();
+        }
+        let parameters = Json::Object(tool.parameters.clone());
+        let (parameters, certainty) = self.value(at, &parameters, at.step.place)?;
+        let Some(cwd) = self.directory(at, tool.cwd.as_ref())? else { return Ok(Outcome::Later) };
+        if certainty == Certainty::Later {
+            return Ok(Outcome::Later);
+        }
+        let names = at.unit.recipe.manifest.variables.keys();
+        let variables: Map<String, Json> =
+            names.filter_map(|name| Some((name.clone(), at.scope.json(name)?))).collect();
+        let input = json!({
+            "parameters": parameters,
+            "variables": variables,
+            "project": self.project.root().path(),
+            "step": at.step.name,
+        });
+        let stdin = Some(format!("{input}\n"));
+        let what = What::Program(words);
+        self.command(at, Wish { what, cwd, env: Vec::new(), stdin, may_fail: false })
+    }
+
+    pub(super) fn install(&mut self, at: &mut At<'_>, tool: &Install) -> Result<Outcome, Error> {
+        let mut packages = Vec::new();
+        for text in &tool.packages {
+            let (package, certainty) = self.text(at, text)?;
+            if certainty == Certainty::Later {
+                return Ok(Outcome::Later);
+            }
+            if package.trim().starts_with('-') {
+                let message = format!("`{package}` is an option, not a package");
+                return Err(at.unit.error(Kind::Manifest, text.place, message));
+            }
+            packages.extend(package.split_whitespace().map(str::to_owned));
+        }
+        if packages.is_empty() {
+            return Ok(Outcome::Value(json!({ "packages": [] })));
+        }
+        let manager = match &tool.package_manager {
+            Some(text) => self.text(at, text)?.0,
+            None => self.package_manager(at)?,
+        };
+        let Some(mut words) = install_words(manager.trim(), tool.dev) else {
+            let place = tool.package_manager.as_ref().map_or(at.step.place, |text| text.place);
+            let message = format!("`{manager}` is not a package manager that is known here");
+            let error = at.unit.error(Kind::Manifest, place, message);
+            return Err(error.hint(format!("known: {}", MANAGERS.join(", "))));
+        };
+        words.extend(packages);
+        let (what, cwd) = (What::Program(words), RelPath::root());
+        let wish = Wish { what, cwd, env: Vec::new(), stdin: None, may_fail: tool.optional };
+        self.command(at, wish)
+    }
+
+    /// The package manager whose traces the project bears.
+    fn package_manager(&self, at: &At<'_>) -> Result<String, Error> {
+        for (file, manager) in TRACES {
+            if self.project.is(&RelPath::parse(file)?, PathKind::File)? {
+                return Ok(manager.to_owned());
+            }
+        }
+        let message = "the project does not say which package manager it uses";
+        let error = at.unit.error(Kind::Manifest, at.step.place, message);
+        Err(error.hint(format!("add `packageManager:`, one of {}", MANAGERS.join(", "))))
+    }
+
+    fn directory(&mut self, at: &At<'_>, text: Option<&Text>) -> Result<Option<RelPath>, Error> {
+        match text {
+            Some(text) => self.data_path(at, text),
+            None => Ok(Some(RelPath::root())),
+        }
+    }
+
+    fn command(&mut self, at: &At<'_>, wish: Wish) -> Result<Outcome, Error> {
+        let mut env = Vec::new();
+        for (name, text) in at.step.environment.iter().chain(&wish.env) {
+            let (value, certainty) = self.text(at, text)?;
+            if certainty == Certainty::Later {
+                return Ok(Outcome::Later);
+            }
+            env.push((name.clone(), value));
+        }
+        self.commands += 1;
+        let id = self.commands;
+        let command = Command {
+            id,
+            step: at.step.name.clone(),
+            what: wish.what,
+            cwd: wish.cwd,
+            env,
+            stdin: wish.stdin,
+            timeout: at.step.timeout,
+            retries: at.step.retries,
+            continue_on_error: at.step.continue_on_error || wish.may_fail,
+            outside: at.unit.recipe.is_outside(),
+            file: at.unit.recipe.file.clone(),
+            line: at.step.place.line,
+        };
+        let run = Run::One(Box::new(command));
+        self.found.effects.push(Effect::Run(run.clone()));
+        self.push_run(run);
+        Ok(Outcome::Command(id))
+    }
+
+    /// Turns a step's result into variables, now or once its command has run.
+    pub(super) fn export(
+        &mut self,
+        at: At<'_>,
+        outcome: Outcome,
+        scope: &mut Scope,
+        export_as: ExportAs,
+    ) -> Result<(), Error> {
+        match outcome {
+            Outcome::Later => {
+                self.found.unsettled = true;
+                for (name, _) in &at.step.exports {
+                    scope.set_unknown(name, Why::Asked, Value::from(""), &self.tracker);
+                }
+                Ok(())
+            }
+            Outcome::Value(result) => self.exports(&at, &result, scope, export_as),
+            Outcome::Command(command) => {
+                let gives_files = matches!(at.step.tool, Tool::Action(_));
+                if at.step.exports.is_empty() && !gives_files {
+                    return Ok(());
+                }
+                let At { unit, step, scope: own } = at;
+                let (unit, step) = (unit.clone(), step.clone());
+                self.waiting.push(Waiting { command, unit, step, scope: own, export_as });
+                if self.is_in_parallel() { Ok(()) } else { self.settle(scope) }
+            }
+        }
+    }
+
+    /// Lets everything that waits for commands have its results.
+    pub(super) fn settle(&mut self, scope: &mut Scope) -> Result<(), Error> {
+        let waiting = std::mem::take(&mut self.waiting);
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        if self.is_planning() {
+            self.found.barriers += waiting.len();
+            for wait in &waiting {
+                for (name, _) in &wait.step.exports {
+                    let stand_in = format!("<{name}, known once `{}` has run>", wait.step.name);
+                    let stand_in = Value::from(stand_in);
+                    let stand_in = match wait.export_as {
+                        ExportAs::Value => stand_in,
+                        ExportAs::Item(_) => Value::array(vec![stand_in]),
+                    };
+                    scope.set_unknown(name, Why::Command, stand_in, &self.tracker);
+                }
+            }
+            return Ok(());
+        }
+        let runs = self.drain_runs();
+        let changes = self.project.take_pending();
+        let Stage::Performing(performer) = &mut self.stage else { return Ok(()) };
+        performer.perform(&changes, &runs)?;
+        for wait in waiting {
+            let Stage::Performing(performer) = &self.stage else { return Ok(()) };
+            let result = performer.result(wait.command).cloned().unwrap_or_default();
+            self.deliver(wait, &result, scope)?;
+        }
+        Ok(())
+    }
+
+    fn deliver(&mut self, wait: Waiting, result: &CommandResult, scope: &mut Scope) -> Result<(), Error> {
+        let Waiting { unit, step, scope: own, export_as, .. } = wait;
+        let at = At { unit: &unit, step: &step, scope: own };
+        let mut value = json!({
+            "exitCode": result.exit_code,
+            "stdout": result.stdout,
+            "stderr": result.stderr,
+        });
+        if matches!(step.tool, Tool::Action(_)) && result.exit_code == Some(0) {
+            value = self.action_result(&at, &result.stdout, scope)?;
+        }
+        self.exports(&at, &value, scope, export_as)
+    }
+
+    /// Reads what an action printed: `exports` become variables, `files` become files.
+    fn action_result(&mut self, at: &At<'_>, stdout: &str, scope: &mut Scope) -> Result<Json, Error> {
+        if stdout.trim().is_empty() {
+            return Ok(Json::Null);
+        }
+        let value: Json = serde_json::from_str(stdout).map_err(|error| {
+            let message = format!("the action of step `{}` printed no JSON: {error}", at.step.name);
+            let error = at.unit.error(Kind::Command, at.step.place, message);
+            error.hint("an action prints one JSON object; messages belong on stderr")
+        })?;
+        for (name, value) in value.get("exports").and_then(Json::as_object).into_iter().flatten() {
+            scope.set_json(name, value);
+        }
+        for (path, content, executable) in action_files(&value) {
+            let parsed = RelPath::parse(&path).map_err(Error::from);
+            let text = Text { text: path, place: at.step.place };
+            let path = parsed.map_err(|error| placed(at, error, &text))?;
+            let how = Putting::Add { force: false, unless_exists: false };
+            let certainty = Certainty::Sure;
+            self.put(at, Put { path, content: content.into_bytes(), executable, how, certainty })?;
+        }
+        Ok(value)
+    }
+
+    fn exports(
+        &mut self,
+        at: &At<'_>,
+        result: &Json,
+        scope: &mut Scope,
+        export_as: ExportAs,
+    ) -> Result<(), Error> {
+        if at.step.exports.is_empty() {
+            return Ok(());
+        }
+        let mut own = at.scope.clone();
+        own.set_json("result", result);
+        own.set("status", Value::from("completed"));
+        let over = At { unit: at.unit, step: at.step, scope: own };
+        for (name, text) in &at.step.exports {
+            let is_template = text.text.contains("{{") && crate::evaluate::mustache(&text.text).is_none();
+            let (value, certainty) = match is_template {
+                true => {
+                    let (text, certainty) = self.text(&over, text)?;
+                    (Value::from(text.trim()), certainty)
+                }
+                false => self.expression(&over, text)?,
+            };
+            let value = match export_as {
+                ExportAs::Value => value,
+                ExportAs::Item(index) => appended(scope, name, value, index),
+            };
+            match certainty {
+                Certainty::Sure => scope.set(name, value),
+                Certainty::AfterCommand => scope.set_unknown(name, Why::Command, value, &self.tracker),
+                Certainty::Later => scope.set_unknown(name, Why::Asked, value, &self.tracker),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The list a step's exports make, one element for each item.
+fn appended(scope: &Scope, name: &str, value: Value, index: usize) -> Value {
+    match scope.state().get(name) {
+        Some(Value::Array(items)) if index > 0 => {
+            let mut items = items.borrow().clone();
+            items.push(value);
+            Value::array(items)
+        }
+        _ => Value::array(vec![value]),
+    }
+}
+
+/// `files: { "path": "text" }` or `files: [{ path, content, executable }]`.
+fn action_files(value: &Json) -> Vec<(String, String, bool)> {
+    let text = |value: &Json| value.as_str().map(str::to_owned);
+    match value.get("files") {
+        Some(Json::Object(map)) => map
+            .iter()
+            .filter_map(|(path, content)| Some((path.clone(), text(content)?, false)))
+            .collect(),
+        Some(Json::Array(files)) => files
+            .iter()
+            .filter_map(|file| {
+                let executable = file.get("executable").and_then(Json::as_bool);
+                let (path, content) = (text(file.get("path")?)?, text(file.get("content")?)?);
+                Some((path, content, executable.unwrap_or(false)))
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+const MANAGERS: [&str; 8] = ["npm", "pnpm", "yarn", "bun", "cargo", "uv", "poetry", "pip"];
+
+/// Files that give a package manager away, the surest first.
+const TRACES: [(&str, &str); 10] = [
+    ("bun.lockb", "bun"),
+    ("bun.lock", "bun"),
+    ("pnpm-lock.yaml", "pnpm"),
+    ("yarn.lock", "yarn"),
+    ("package-lock.json", "npm"),
+    ("package.json", "npm"),
+    ("Cargo.toml", "cargo"),
+    ("uv.lock", "uv"),
+    ("poetry.lock", "poetry"),
+    ("pyproject.toml", "uv"),
+];
+
+fn install_words(manager: &str, dev: bool) -> Option<Vec<String>> {
+    let words: &[&str] = match (manager, dev) {
+        ("npm", false) => &["npm", "install"],
+        ("npm", true) => &["npm", "install", "--save-dev"],
+        ("pnpm", false) => &["pnpm", "add"],
+        ("pnpm", true) => &["pnpm", "add", "--save-dev"],
+        ("yarn", false) => &["yarn", "add"],
+        ("yarn", true) => &["yarn", "add", "--dev"],
+        ("bun", false) => &["bun", "add"],
+        ("bun", true) => &["bun", "add", "--dev"],
+        ("cargo", false) => &["cargo", "add"],
+        ("cargo", true) => &["cargo", "add", "--dev"],
+        ("uv", false) => &["uv", "add"],
+        ("uv", true) => &["uv", "add", "--dev"],
+        ("poetry", false) => &["poetry", "add"],
+        ("poetry", true) => &["poetry", "add", "--group", "dev"],
+        ("pip", _) => &["python3", "-m", "pip", "install"],
+        _ => return None,
+    };
+    Some(words.iter().map(|word| (*word).to_owned()).collect())
+}

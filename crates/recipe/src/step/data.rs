@@ -1,0 +1,160 @@
+//! `query`, `patch` and `ensure-dirs`: data files and directories of the project.
+
+use expr::Value;
+use serde_json::{Value as Json, json};
+use workspace::{Kind as PathKind, RelPath};
+
+use super::put::{Put, Putting};
+use super::{At, Certainty, Outcome, Walk};
+use crate::data;
+use crate::effect::{Effect, FileStatus};
+use crate::error::{Error, Kind};
+use crate::manifest::{EnsureDirs, Format, Patch, Query, Text};
+use crate::scope::{Scope, to_json};
+
+impl Walk<'_> {
+    pub(super) fn query(
+        &mut self,
+        at: &mut At<'_>,
+        tool: &Query,
+        scope: &mut Scope,
+    ) -> Result<Outcome, Error> {
+        let Some(path) = self.data_path(at, &tool.file)? else { return Ok(Outcome::Later) };
+        let format = format(at, tool.format, &path, &tool.file)?;
+        let text = self.project.read_text(&path).map_err(|error| placed(at, error, &tool.file))?;
+        let value = match &text {
+            Some(text) => data::read(format, path.as_str(), text)?,
+            None => Json::Null,
+        };
+        let mut checks = Vec::new();
+        for check in &tool.checks {
+            let found = lookup(&value, &check.path.text);
+            if let Some(name) = &check.export {
+                scope.set_json(name, found.unwrap_or(&Json::Null));
+            }
+            if let Some(name) = &check.export_exists {
+                scope.set(name, Value::Bool(found.is_some()));
+            }
+            checks.push(json!({
+                "path": check.path.text,
+                "exists": found.is_some(),
+                "value": found,
+            }));
+        }
+        let mut result = Json::Null;
+        if let Some(expression) = &tool.expression {
+            at.scope.set_json("data", &value);
+            let (value, certainty) = self.expression(at, expression)?;
+            if certainty == Certainty::Later {
+                return Ok(Outcome::Later);
+            }
+            result = to_json(&value).unwrap_or(Json::Null);
+        }
+        Ok(Outcome::Value(json!({
+            "file": path,
+            "exists": text.is_some(),
+            "checks": checks,
+            "value": result,
+            "data": value,
+        })))
+    }
+
+    pub(super) fn patch(&mut self, at: &mut At<'_>, tool: &Patch) -> Result<Outcome, Error> {
+        let Some(path) = self.data_path(at, &tool.file)? else { return Ok(Outcome::Later) };
+        let format = format(at, tool.format, &path, &tool.file)?;
+        let (merge, certainty) = self.value(at, &tool.merge.value, tool.merge.place)?;
+        if certainty == Certainty::Later {
+            return Ok(Outcome::Later);
+        }
+        let text = self.project.read_text(&path).map_err(|error| placed(at, error, &tool.file))?;
+        if text.is_none() && !tool.create_if_missing {
+            let message = format!("there is no `{path}` to patch");
+            let error = at.unit.error(Kind::NotFound, tool.file.place, message);
+            return Err(error.hint("drop `createIfMissing: false` to make it"));
+        }
+        let values = merge.as_object().cloned().unwrap_or_default();
+        let merged = data::merge(format, path.as_str(), text.as_deref(), &values);
+        let merged = merged.map_err(|error| placed(at, error, &tool.file))?;
+        let created = text.is_none();
+        self.put(
+            at,
+            Put {
+                content: merged.into_bytes(),
+                executable: false,
+                how: Putting::Replace(match created {
+                    true => FileStatus::Created,
+                    false => FileStatus::Modified,
+                }),
+                certainty,
+                path: path.clone(),
+            },
+        )?;
+        Ok(Outcome::Value(json!({ "file": path, "created": created })))
+    }
+
+    pub(super) fn ensure_dirs(&mut self, at: &mut At<'_>, tool: &EnsureDirs) -> Result<Outcome, Error> {
+        let (mut created, mut already) = (Vec::new(), Vec::new());
+        for text in &tool.paths {
+            let Some(path) = self.data_path(at, text)? else { return Ok(Outcome::Later) };
+            let exists = self.project.is(&path, PathKind::Dir);
+            if exists.map_err(|error| placed(at, error, text))? {
+                already.push(path);
+                continue;
+            }
+            if self.project.exists(&path)? {
+                let message = format!("`{path}` is a file, and a directory was wanted");
+                return Err(at.unit.error(Kind::Path, text.place, message));
+            }
+            self.project.create_dir(&path);
+            let step = at.step.name.clone();
+            self.found.effects.push(Effect::EnsureDir { path: path.clone(), step });
+            created.push(path);
+        }
+        Ok(Outcome::Value(json!({ "created": created, "alreadyExisted": already })))
+    }
+
+    /// A path of the project written in the manifest; `None` while an answer is missing.
+    pub(super) fn data_path(
+        &mut self,
+        at: &At<'_>,
+        text: &Text,
+    ) -> Result<Option<RelPath>, Error> {
+        let (path, certainty) = self.text(at, text)?;
+        if certainty == Certainty::Later {
+            return Ok(None);
+        }
+        let parsed = RelPath::parse(path.trim()).map_err(Error::from);
+        parsed.map(Some).map_err(|error| placed(at, error, text))
+    }
+}
+
+pub(super) fn placed(at: &At<'_>, error: Error, text: &Text) -> Error {
+    error.at(&at.unit.recipe.file, &at.unit.recipe.text, text.place)
+}
+
+fn format(
+    at: &At<'_>,
+    given: Option<Format>,
+    path: &RelPath,
+    text: &Text,
+) -> Result<Format, Error> {
+    given.or_else(|| data::format_of(path.as_str())).ok_or_else(|| {
+        let message = format!("the name `{path}` does not say what format the file has");
+        let error = at.unit.error(Kind::Manifest, text.place, message);
+        error.hint("add `format: json`, `yaml`, `toml` or `env`")
+    })
+}
+
+/// The value at a dotted path; digits index lists.
+fn lookup<'v>(value: &'v Json, path: &str) -> Option<&'v Json> {
+    if let Json::Object(map) = value
+        && let Some(found) = map.get(path)
+    {
+        return Some(found);
+    }
+    path.split('.').try_fold(value, |value, name| match value {
+        Json::Object(map) => map.get(name),
+        Json::Array(items) => items.get(name.parse::<usize>().ok()?),
+        _ => None,
+    })
+}

@@ -1,0 +1,242 @@
+//! Texts, expressions and conditions of a step, and how sure their values are.
+
+use expr::Value;
+use serde_json::Value as Json;
+use template::Rendered;
+
+use super::{At, Condition, Stage, Walk};
+use crate::error::{Error, Kind, Place};
+use crate::evaluate::{Over, mustache};
+use crate::manifest::{Step, Text};
+use crate::scope::{Scope, to_json};
+use crate::unknown::{Reads, Why};
+
+/// How far a value can be relied on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Certainty {
+    #[default]
+    Sure,
+    /// A command decides; while planning, a stand-in was used.
+    AfterCommand,
+    /// An answer decides that is missing.
+    Later,
+}
+
+/// Most items of one `forEach`.
+pub(crate) const ITEMS_MAX: usize = 100_000;
+
+impl Walk<'_> {
+    /// The values a step sees: its recipe's, itself, and the questions asked so far.
+    pub(super) fn step_scope(&self, scope: &Scope, step: &Step) -> Scope {
+        let mut own = scope.clone();
+        for question in self.found.questionnaire.questions() {
+            if !own.has(&question.key) && !self.known.answers.contains_key(&question.key) {
+                own.set_unknown(&question.key, Why::Asked, Value::from(""), &self.tracker);
+            }
+        }
+        let description = step.description.as_deref().unwrap_or_default();
+        own.set_json("step", &serde_json::json!({ "name": step.name, "description": description }));
+        own
+    }
+
+    /// Renders a text of the manifest.
+    pub(crate) fn text(&mut self, at: &At<'_>, text: &Text) -> Result<(String, Certainty), Error> {
+        let answers = &self.known.answers;
+        self.guard(|| {
+            let over = Over { state: at.scope.state(), answers };
+            let mut rendered = at.unit.evaluator.text(at.unit.site(), text, over)?;
+            Ok((std::mem::take(&mut rendered.text), rendered))
+        })
+    }
+
+    /// Evaluates an expression of the manifest.
+    pub(crate) fn expression(
+        &mut self,
+        at: &At<'_>,
+        text: &Text,
+    ) -> Result<(Value, Certainty), Error> {
+        let answers = &self.known.answers;
+        self.guard(|| {
+            let over = Over { state: at.scope.state(), answers };
+            at.unit.evaluator.expression(at.unit.site(), text, over)
+        })
+    }
+
+    /// A value of the manifest with the templates in its strings rendered; a string that is one
+    /// `{{ }}` becomes the value itself, whatever its type.
+    pub(crate) fn value(
+        &mut self,
+        at: &At<'_>,
+        value: &Json,
+        place: Place,
+    ) -> Result<(Json, Certainty), Error> {
+        match value {
+            Json::String(text) => {
+                let text = Text { text: text.clone(), place };
+                if mustache(&text.text).is_some() {
+                    let (value, certainty) = self.expression(at, &text)?;
+                    return Ok((to_json(&value).unwrap_or(Json::Null), certainty));
+                }
+                let (text, certainty) = self.text(at, &text)?;
+                Ok((Json::String(text), certainty))
+            }
+            Json::Array(items) => {
+                let mut all = (Vec::with_capacity(items.len()), Certainty::Sure);
+                for item in items {
+                    let (item, certainty) = self.value(at, item, place)?;
+                    all.0.push(item);
+                    all.1 = all.1.max(certainty);
+                }
+                Ok((Json::Array(all.0), all.1))
+            }
+            Json::Object(map) => {
+                let mut all = (serde_json::Map::new(), Certainty::Sure);
+                for (key, value) in map {
+                    let (value, certainty) = self.value(at, value, place)?;
+                    all.0.insert(key.clone(), value);
+                    all.1 = all.1.max(certainty);
+                }
+                Ok((Json::Object(all.0), all.1))
+            }
+            plain => Ok((plain.clone(), Certainty::Sure)),
+        }
+    }
+
+    /// Puts a step's own variables over the recipe's.
+    pub(super) fn add_variables(&mut self, at: &mut At<'_>) -> Result<(), Error> {
+        for (name, value) in &at.step.variables {
+            let (value, certainty) = self.value(at, value, at.step.place)?;
+            match certainty {
+                Certainty::Sure => at.scope.set_json(name, &value),
+                Certainty::AfterCommand => {
+                    let stand_in = Value::from_json(&value);
+                    at.scope.set_unknown(name, Why::Command, stand_in, &self.tracker);
+                }
+                Certainty::Later => {
+                    at.scope.set_unknown(name, Why::Asked, Value::from(""), &self.tracker);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the step runs.
+    pub(super) fn condition(&mut self, at: &At<'_>) -> Result<Condition, Error> {
+        let Some(when) = &at.step.when else { return Ok(Condition::Yes) };
+        let (value, certainty) = self.expression(at, when)?;
+        Ok(match certainty {
+            Certainty::Later => Condition::Later,
+            // Only a command will tell: planned as if it did, so that its questions are asked.
+            Certainty::AfterCommand if self.is_planning() => Condition::Yes,
+            _ if is_yes(&value) => Condition::Yes,
+            _ => Condition::No,
+        })
+    }
+
+    /// The items a step runs for.
+    pub(super) fn items(
+        &mut self,
+        at: &At<'_>,
+        list: &crate::manifest::Datum,
+    ) -> Result<(Vec<Value>, Certainty), Error> {
+        let (value, certainty) = match &list.value {
+            Json::String(text) => {
+                let text = Text { text: text.clone(), place: list.place };
+                self.expression(at, &text)?
+            }
+            literal => {
+                let (value, certainty) = self.value(at, literal, list.place)?;
+                (Value::from_json(&value), certainty)
+            }
+        };
+        let items = match value {
+            Value::Array(items) => items.borrow().clone(),
+            Value::Undefined | Value::Null => Vec::new(),
+            Value::Object(object) => {
+                let pair = |(key, value): (std::rc::Rc<str>, Value)| {
+                    let pair = [("key".into(), Value::String(key)), ("value".into(), value)];
+                    Value::object(pair.into_iter().collect())
+                };
+                object.borrow().entries().into_iter().map(pair).collect()
+            }
+            _ if certainty != Certainty::Sure => Vec::new(),
+            other => {
+                let found = other.type_of();
+                let message = format!("`forEach` needs a list, and this gives a {found}");
+                return Err(at.unit.error(Kind::Template, list.place, message));
+            }
+        };
+        if items.len() > ITEMS_MAX {
+            let message =
+                format!("`forEach` has {} items, more than ITEMS_MAX = {ITEMS_MAX}", items.len());
+            return Err(at.unit.error(Kind::Limit, list.place, message));
+        }
+        Ok((items, certainty))
+    }
+
+    pub(crate) fn is_planning(&self) -> bool {
+        matches!(self.stage, Stage::Planning)
+    }
+
+    /// Runs an evaluation and finds out how sure its result is. An error that a value explains
+    /// which is not known yet is kept aside: it is real if it is still there in the end.
+    pub(crate) fn guard<T: Default>(
+        &mut self,
+        evaluate: impl FnOnce() -> Result<(T, Rendered), Error>,
+    ) -> Result<(T, Certainty), Error> {
+        let (result, reads) = self.tracker.clone().watch(evaluate);
+        match result {
+            Ok((value, rendered)) => {
+                let certainty = match rendered.unanswered.is_empty() {
+                    true => certainty(reads),
+                    false => Certainty::Later,
+                };
+                self.absorb(rendered)?;
+                Ok((value, certainty))
+            }
+            Err(error) if reads.asked => {
+                self.found.excused.push(error);
+                Ok((T::default(), Certainty::Later))
+            }
+            Err(_) if reads.command => Ok((T::default(), Certainty::AfterCommand)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes over everything a render noticed.
+    pub(crate) fn absorb(&mut self, rendered: Rendered) -> Result<(), Error> {
+        let Rendered { questionnaire, postponed, undefined, unanswered, provisional, .. } = rendered;
+        if !questionnaire.is_empty() || !questionnaire.contexts().is_empty() {
+            let merged = self.found.questionnaire.merge(questionnaire);
+            merged.map_err(|error| Error::new(Kind::Template, error.to_string()))?;
+        }
+        self.found.postponed.extend(postponed.iter().map(|question| question.key.clone()));
+        self.found.unsettled |= !postponed.is_empty() || !unanswered.is_empty();
+        for key in unanswered {
+            self.found.unanswered.entry(key).or_default();
+        }
+        for error in &provisional {
+            self.found.excused.push(crate::evaluate::from_template(error));
+        }
+        for name in undefined {
+            self.found.undefined.insert((name.name, name.file, name.line, name.column));
+        }
+        Ok(())
+    }
+}
+
+fn certainty(reads: Reads) -> Certainty {
+    match reads {
+        Reads { asked: true, .. } => Certainty::Later,
+        Reads { command: true, .. } => Certainty::AfterCommand,
+        _ => Certainty::Sure,
+    }
+}
+
+/// Truthiness, and the word `false` that a rendered `{{ flag }}` gives.
+fn is_yes(value: &Value) -> bool {
+    match value {
+        Value::String(text) => !matches!(text.trim(), "" | "false"),
+        other => other.is_truthy(),
+    }
+}

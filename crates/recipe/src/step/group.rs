@@ -1,0 +1,169 @@
+//! `sequence` and `parallel`, and steps marked `parallel: true`: the shape commands run in.
+
+use std::rc::Rc;
+
+use serde_json::Value as Json;
+
+use super::{At, Outcome, Walk};
+use crate::effect::Run;
+use crate::error::Error;
+use crate::manifest::{Group, Step};
+use crate::scope::Scope;
+use crate::unit::Unit;
+
+/// Commands at a time when nobody says otherwise.
+pub(crate) const PARALLEL_DEFAULT: usize = 8;
+
+/// A group whose commands are still being decided.
+pub(super) struct Open {
+    runs: Vec<Run>,
+    /// Most at a time; `None` for one after the other.
+    limit: Option<usize>,
+}
+
+impl Open {
+    pub(super) fn sequence() -> Self {
+        Self { runs: Vec::new(), limit: None }
+    }
+
+    fn parallel(limit: usize) -> Self {
+        Self { runs: Vec::new(), limit: Some(limit) }
+    }
+
+    fn close(self) -> Option<Run> {
+        match (self.runs.len(), self.limit) {
+            (0, _) => None,
+            (1, _) => self.runs.into_iter().next(),
+            (_, Some(limit)) => Some(Run::Parallel { parallel: self.runs, limit }),
+            (_, None) => Some(Run::Sequence { sequence: self.runs }),
+        }
+    }
+}
+
+/// How many of the next steps run together: neighbours marked `parallel`, none waiting for another.
+pub(super) fn neighbours(steps: &[Step], order: &[usize]) -> usize {
+    let mut count = 0;
+    for &index in order {
+        let step = &steps[index];
+        let names = order[..count].iter().map(|&earlier| steps[earlier].name.as_str());
+        let waits = names.into_iter().any(|name| step.depends_on.iter().any(|on| on.text == name));
+        if !step.parallel || waits {
+            break;
+        }
+        count += 1;
+    }
+    count.max(1)
+}
+
+impl Walk<'_> {
+    pub(super) fn sequence(
+        &mut self,
+        at: &mut At<'_>,
+        group: &Group,
+        scope: &mut Scope,
+    ) -> Result<Outcome, Error> {
+        let mut inner = at.scope.clone();
+        self.runs.push(Open::sequence());
+        let result = self.steps(at.unit, &mut inner, (&group.steps, &group.order));
+        self.close_group();
+        result?;
+        hand_out(&group.steps, &inner, scope);
+        Ok(Outcome::Value(Json::Null))
+    }
+
+    pub(super) fn parallel(
+        &mut self,
+        at: &mut At<'_>,
+        group: &Group,
+        scope: &mut Scope,
+    ) -> Result<Outcome, Error> {
+        let mut inner = at.scope.clone();
+        let members = group.order.iter().map(|&index| &group.steps[index]).collect();
+        let limit = group.limit.map(|limit| limit as usize);
+        self.at_once(at.unit, &mut inner, members, limit)?;
+        hand_out(&group.steps, &inner, scope);
+        Ok(Outcome::Value(Json::Null))
+    }
+
+    /// Decides steps whose commands run at the same time.
+    pub(super) fn at_once(
+        &mut self,
+        unit: &Rc<Unit>,
+        scope: &mut Scope,
+        steps: Vec<&Step>,
+        limit: Option<usize>,
+    ) -> Result<(), Error> {
+        self.runs.push(Open::parallel(limit.unwrap_or(PARALLEL_DEFAULT)));
+        let result = steps.into_iter().try_for_each(|step| {
+            // A step's own commands stay in order: a template's `sh`, an item of `forEach`.
+            self.runs.push(Open::sequence());
+            let result = self.step(unit, scope, step);
+            self.close_group();
+            result
+        });
+        self.close_group();
+        result?;
+        // What they export is there once all of them have run.
+        if !self.is_in_parallel() { self.settle(scope) } else { Ok(()) }
+    }
+
+    pub(super) fn push_run(&mut self, run: Run) {
+        if let Some(open) = self.runs.last_mut() {
+            open.runs.push(run);
+        }
+    }
+
+    pub(super) fn runs_len(&self) -> usize {
+        self.runs.last().map_or(0, |open| open.runs.len())
+    }
+
+    pub(super) fn truncate_runs(&mut self, len: usize) {
+        if let Some(open) = self.runs.last_mut() {
+            open.runs.truncate(len);
+        }
+    }
+
+    pub(super) fn is_in_parallel(&self) -> bool {
+        self.runs.iter().any(|open| open.limit.is_some())
+    }
+
+    /// Every command decided so far, as it is to run.
+    pub(super) fn drain_runs(&mut self) -> Vec<Run> {
+        let levels = self.runs.iter_mut().map(|open| Open {
+            runs: std::mem::take(&mut open.runs),
+            limit: open.limit,
+        });
+        levels.filter_map(Open::close).collect()
+    }
+
+    fn close_group(&mut self) {
+        if self.runs.len() > 1
+            && let Some(run) = self.runs.pop().and_then(Open::close)
+        {
+            self.push_run(run);
+        }
+    }
+}
+
+/// Exports of steps within a group belong to the recipe.
+fn hand_out(steps: &[Step], inner: &Scope, outer: &mut Scope) {
+    use crate::manifest::Tool;
+    for step in steps {
+        for (name, _) in &step.exports {
+            outer.take_over(name, inner, name);
+        }
+        match &step.tool {
+            Tool::Prompt(tool) => outer.take_over(&tool.variable, inner, &tool.variable),
+            Tool::Query(tool) => {
+                let names = tool.checks.iter().flat_map(|c| [&c.export, &c.export_exists]);
+                for name in names.flatten() {
+                    outer.take_over(name, inner, name);
+                }
+            }
+            Tool::Sequence(group) | Tool::Parallel(group) => {
+                hand_out(&group.steps, inner, outer);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Putting a text into the project as it will be: added, injected, skipped, or in conflict.
+
+use workspace::RelPath;
+
+use super::{At, Certainty, Stage, Walk};
+use crate::conflict::{Conflict, OnConflict};
+use crate::effect::{Effect, FileStatus, Write};
+use crate::error::{Error, Kind};
+use crate::host::Decision;
+use crate::inject::{self, Injected, NoPlace, Position};
+use crate::regex::Regex;
+
+/// A file on its way into the project.
+pub(super) struct Put {
+    pub(super) path: RelPath,
+    pub(super) content: Vec<u8>,
+    pub(super) executable: bool,
+    pub(super) how: Putting,
+    pub(super) certainty: Certainty,
+}
+
+/// How it gets there.
+pub(super) enum Putting {
+    /// A whole file from a template.
+    Add { force: bool, unless_exists: bool },
+    /// An existing file as it becomes; nothing is asked.
+    Replace(FileStatus),
+}
+
+impl Walk<'_> {
+    pub(super) fn put(&mut self, at: &At<'_>, put: Put) -> Result<(), Error> {
+        let existing = self.project.read(&put.path)?;
+        let mut put = put;
+        if let Some(existing) = &existing {
+            put.content = like(existing, put.content);
+        }
+        let same = existing.as_deref() == Some(&put.content[..]);
+        let lacks_bit = put.executable && !self.project.is_executable(&put.path)?;
+        if same && !lacks_bit {
+            let generated = matches!(put.how, Putting::Add { .. }).then_some(put.content);
+            self.note_unchanged(at, put.path, generated);
+            return Ok(());
+        }
+        let status = match (put.how, existing) {
+            (Putting::Replace(status), _) => status,
+            (Putting::Add { .. }, None) => FileStatus::Created,
+            (Putting::Add { .. }, Some(_)) if same => FileStatus::Modified,
+            (Putting::Add { force, unless_exists }, Some(existing)) => {
+                let found = Existing { bytes: existing, force, unless_exists };
+                match self.replace(at, &put.path, &put.content, (found, put.certainty))? {
+                    Some(status) => status,
+                    None => return Ok(()),
+                }
+            }
+        };
+        let generated = !matches!(status, FileStatus::Injected | FileStatus::Modified);
+        self.write(at, put.path, put.content, (status, put.executable, put.certainty, generated))
+    }
+
+    /// Puts lines into a file that is there.
+    pub(super) fn inject(
+        &mut self,
+        at: &At<'_>,
+        path: RelPath,
+        (body, position, skip_if): (&str, &Position, Option<&str>),
+        certainty: Certainty,
+    ) -> Result<(), Error> {
+        let Some(target) = self.project.read_text(&path)? else {
+            if certainty == Certainty::AfterCommand && self.is_planning() {
+                return Ok(());
+            }
+            let message = format!("there is no `{path}` to inject into");
+            return Err(Error::new(Kind::Inject, message)
+                .hint("make it in an earlier step, or drop `inject`"));
+        };
+        if let Some(pattern) = skip_if {
+            let regex = Regex::new(pattern).map_err(|error| broken(pattern, &error))?;
+            if regex.is_match(&target).map_err(|error| broken(pattern, &error))? {
+                self.skip(at, path.as_str(), format!("skip_if: {pattern}"));
+                return Ok(());
+            }
+        }
+        let regex = match position {
+            Position::Before(pattern) | Position::After(pattern) => {
+                Some(Regex::new(pattern).map_err(|error| broken(pattern, &error))?)
+            }
+            _ => None,
+        };
+        let find = |text: &str| regex.as_ref().map_or(Ok(None), |regex| regex.find(text));
+        match inject::inject(&target, body, position, &find) {
+            Ok(Injected::Present) => {
+                self.note_unchanged(at, path, None);
+                Ok(())
+            }
+            Ok(Injected::Text(text)) => {
+                let details = (FileStatus::Injected, false, certainty, false);
+                self.write(at, path, text.into_bytes(), details)
+            }
+            Err(NoPlace::AnchorMissing(pattern)) => {
+                let message = format!("`{path}` has no line that matches `{pattern}`");
+                Err(Error::new(Kind::Inject, message).hint(
+                    "check the pattern (a JavaScript regular expression), or use `prepend` or `append`",
+                ))
+            }
+            Err(NoPlace::LineMissing { wanted, lines }) => {
+                let message = format!("`{path}` has {lines} lines, and `at_line` is {wanted}");
+                Err(Error::new(Kind::Inject, message).hint("lines are counted from 0"))
+            }
+            Err(NoPlace::Anchor(error)) => Err(broken("", &error)),
+        }
+    }
+
+    pub(super) fn skip(&mut self, at: &At<'_>, path: &str, reason: String) {
+        let (path, step) = (path.to_owned(), at.step.name.clone());
+        self.found.effects.push(Effect::Skipped { path, reason, step });
+    }
+
+    fn note_unchanged(&mut self, at: &At<'_>, path: RelPath, generated: Option<Vec<u8>>) {
+        let step = at.step.name.clone();
+        self.found.effects.push(Effect::Unchanged { path, step, generated });
+    }
+
+    /// What becomes of a file that is there and differs; `None` when it stays as it is.
+    fn replace(
+        &mut self,
+        at: &At<'_>,
+        path: &RelPath,
+        content: &[u8],
+        (existing, certainty): (Existing, Certainty),
+    ) -> Result<Option<FileStatus>, Error> {
+        if existing.unless_exists && !existing.force {
+            self.skip(at, path.as_str(), "exists already (unless_exists)".to_owned());
+            return Ok(None);
+        }
+        if existing.force {
+            return Ok(Some(FileStatus::Forced));
+        }
+        if let Some(first) = self.written.get(path) {
+            let message = format!(
+                "two templates write `{path}`: step `{first}` and step `{}`",
+                at.step.name
+            );
+            let error = at.unit.error(Kind::Manifest, at.step.place, message);
+            return Err(error.hint("give them different targets, or `force: true` to one"));
+        }
+        // What a command decides is compared once it has run.
+        if certainty == Certainty::AfterCommand && self.is_planning() {
+            return Ok(Some(FileStatus::Modified));
+        }
+        let conflict =
+            Conflict::new(path.clone(), &at.step.name, existing.bytes, content.to_vec());
+        match self.decision(&conflict)? {
+            Some(Decision::Overwrite) => Ok(Some(FileStatus::Forced)),
+            Some(_) => {
+                self.skip(at, path.as_str(), "exists already".to_owned());
+                Ok(None)
+            }
+            None => {
+                self.found.conflicts.push(conflict);
+                Ok(Some(FileStatus::Conflict))
+            }
+        }
+    }
+
+    fn decision(&mut self, conflict: &Conflict) -> Result<Option<Decision>, Error> {
+        if let Some(decision) = self.known.decisions.get(&conflict.path) {
+            return Ok(Some(*decision));
+        }
+        let decided = match (self.known.on_conflict, &mut self.stage) {
+            (OnConflict::Force, _) => Some(Decision::Overwrite),
+            (OnConflict::Skip, _) => Some(Decision::Skip),
+            (_, Stage::Planning) => return Ok(None),
+            (OnConflict::Ask, Stage::Performing(performer)) => performer.resolve(conflict),
+            (OnConflict::Fail, Stage::Performing(_)) => None,
+        };
+        match decided {
+            Some(Decision::Abort) => Err(Error::new(Kind::Aborted, "stopped")),
+            Some(decision) => Ok(Some(decision)),
+            None => {
+                let message = format!("`{}` exists and differs", conflict.path);
+                Err(Error::new(Kind::Command, message)
+                    .hint("use --force to overwrite or --skip-existing to keep such files"))
+            }
+        }
+    }
+
+    fn write(
+        &mut self,
+        at: &At<'_>,
+        path: RelPath,
+        content: Vec<u8>,
+        (status, executable, certainty, generated): (FileStatus, bool, Certainty, bool),
+    ) -> Result<(), Error> {
+        self.project.write(&path, content.clone(), executable)?;
+        self.written.insert(path.clone(), at.step.name.clone());
+        let step = at.step.name.clone();
+        let provisional = certainty == Certainty::AfterCommand && self.is_planning();
+        self.found.effects.push(Effect::Write(Write {
+            path,
+            content,
+            executable,
+            status,
+            step,
+            provisional,
+            generated,
+        }));
+        Ok(())
+    }
+}
+
+struct Existing {
+    bytes: Vec<u8>,
+    force: bool,
+    unless_exists: bool,
+}
+
+/// The content with the line ends of the text it replaces.
+fn like(existing: &[u8], content: Vec<u8>) -> Vec<u8> {
+    let (Ok(old), Ok(new)) = (std::str::from_utf8(existing), std::str::from_utf8(&content)) else {
+        return content;
+    };
+    match (inject::line_end(old), inject::line_end(new)) {
+        ("\r\n", "\n") => inject::with_line_end(new, "\r\n").into_bytes(),
+        _ => content,
+    }
+}
+
+fn broken(pattern: &str, error: &expr::Error) -> Error {
+    let message = format!("the pattern `{pattern}` cannot be used: {}", error.message());
+    Error::new(Kind::Template, message)
+}

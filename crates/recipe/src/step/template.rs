@@ -1,0 +1,396 @@
+//! `template`: one file, several, or a directory tree, rendered into the project.
+
+use expr::Value;
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use indexmap::IndexMap;
+use serde_json::{Value as Json, json};
+use template::Rendered;
+use workspace::{Kind as PathKind, RelPath};
+
+use super::put::{Put, Putting};
+use super::{At, Certainty, Outcome, Walk};
+use crate::effect::Effect;
+use crate::error::{Error, Kind, Place};
+use crate::evaluate::{Over, Site};
+use crate::frontmatter::{Directives, To, says_skip};
+use crate::loader::{Meant, is_template, without_ending};
+use crate::manifest::{TemplateStep, Text};
+use crate::unit::TemplateFile;
+
+/// A file of the recipe and where its path is mirrored from.
+struct Origin {
+    path: RelPath,
+    /// The path a template without `to` gets, `{{ }}` in it still to be rendered.
+    mirror: String,
+    /// Rendered, or copied as it is.
+    rendered: bool,
+}
+
+/// Where a file goes.
+enum Goes {
+    To(RelPath),
+    Nowhere,
+    /// An answer decides.
+    Later,
+}
+
+/// Where a step puts its files.
+struct Target {
+    dir: RelPath,
+    /// Instead of the frontmatter's `to`.
+    file: Option<String>,
+}
+
+impl Walk<'_> {
+    pub(super) fn template(&mut self, at: &mut At<'_>, tool: &TemplateStep) -> Result<Outcome, Error> {
+        let exclude = excluded(at, tool)?;
+        let Some(target) = self.target(at, tool)? else { return Ok(Outcome::Later) };
+        let first = self.found.effects.len();
+        let mut later = false;
+        for text in &tool.templates {
+            let (name, certainty) = self.text(at, text)?;
+            if certainty == Certainty::Later {
+                later = true;
+                continue;
+            }
+            for origin in self.origins(at, text, name.trim())? {
+                if exclude.is_match(&origin.mirror) {
+                    continue;
+                }
+                later |= self.file(at, tool, &target, &origin)? == Certainty::Later;
+            }
+        }
+        if later {
+            return Ok(Outcome::Later);
+        }
+        let written = self.found.effects[first..].iter().filter_map(|effect| match effect {
+            Effect::Write(write) => Some(Json::String(write.path.to_string())),
+            _ => None,
+        });
+        let files: Vec<Json> = written.collect();
+        Ok(Outcome::Value(json!({ "filesGenerated": files, "files": files })))
+    }
+
+    fn target(&mut self, at: &At<'_>, tool: &TemplateStep) -> Result<Option<Target>, Error> {
+        let mut target = Target { dir: RelPath::root(), file: None };
+        if let Some(text) = &tool.output_dir {
+            match self.data_path(at, text)? {
+                Some(dir) => target.dir = dir,
+                None => return Ok(None),
+            }
+        }
+        let Some(text) = &tool.to else { return Ok(Some(target)) };
+        let (to, certainty) = self.text(at, text)?;
+        if certainty == Certainty::Later {
+            return Ok(None);
+        }
+        // One template goes to a file; several, or a path that ends in `/`, to a directory.
+        if tool.templates.len() > 1 || to.trim_end().ends_with('/') {
+            let dir = self.data_path(at, text)?.unwrap_or_else(RelPath::root);
+            target.dir = target.dir.join(&dir)?;
+        } else {
+            target.file = Some(to.trim().to_owned());
+        }
+        Ok(Some(target))
+    }
+
+    /// The files that a `template` means.
+    fn origins(&self, at: &At<'_>, text: &Text, name: &str) -> Result<Vec<Origin>, Error> {
+        let files = &at.unit.files;
+        let single = |path: RelPath, base: &RelPath| {
+            let inside = path.strip_prefix(base).unwrap_or_else(|| path.clone());
+            let mirror = without_ending(inside.as_str()).to_owned();
+            Origin { path, mirror, rendered: true }
+        };
+        if name.contains('*') {
+            let found = files.glob(name)?;
+            if !found.is_empty() {
+                let origin = |path: RelPath| {
+                    let base = files.mirror_dir(&path);
+                    single(path, &base)
+                };
+                return Ok(found.into_iter().map(origin).collect());
+            }
+        }
+        match files.find(name)? {
+            Some(Meant::File(path)) => {
+                let base = files.mirror_dir(&path);
+                Ok(vec![single(path, &base)])
+            }
+            Some(Meant::Dir(dir)) => {
+                let entries = files.base().walk(&dir)?;
+                let entries = entries.into_iter().filter(|entry| entry.kind != PathKind::Dir);
+                Ok(entries
+                    .map(|entry| {
+                        let rendered = is_template(entry.path.as_str());
+                        Origin { rendered, ..single(entry.path, &dir) }
+                    })
+                    .collect())
+            }
+            None => {
+                let message = format!("there is no template `{name}`");
+                let error = at.unit.error(Kind::NotFound, text.place, message);
+                Err(error.hint(files.advice(name)))
+            }
+        }
+    }
+
+    /// Renders or copies one file.
+    fn file(
+        &mut self,
+        at: &mut At<'_>,
+        tool: &TemplateStep,
+        target: &Target,
+        origin: &Origin,
+    ) -> Result<Certainty, Error> {
+        if !origin.rendered {
+            return self.copy(at, tool, target, origin);
+        }
+        let file = at.unit.template(&origin.path)?;
+        self.found.templates.insert(file.file.clone(), file.hash.clone());
+        let (rendered, certainty) = self.attributes(at, &file)?;
+        let directives = file.frontmatter.directives(&file.file, &rendered);
+        let mut directives = match directives {
+            Ok(directives) => directives,
+            // An attribute that waits for an answer may read as anything.
+            Err(_) if certainty == Certainty::Later => Directives::default(),
+            Err(error) => return Err(error),
+        };
+        directives.force |= tool.overwrite;
+        at.scope.set_json("attributes", &Json::Object(rendered.into_iter().collect()));
+        let goes = match certainty {
+            Certainty::Later => Goes::Later,
+            _ => self.destination(at, target, origin, (&file, &directives))?,
+        };
+        if let Goes::To(path) = &goes
+            && self.is_skipped(at, path, &directives)?
+        {
+            return Ok(certainty);
+        }
+        // Rendered even when its place is not known yet: its questions are to be asked.
+        let (body, sure) = self.body(at, &file, &directives)?;
+        let path = match goes {
+            Goes::To(path) => Some(path),
+            Goes::Nowhere => None,
+            Goes::Later => return Ok(Certainty::Later),
+        };
+        let certainty = certainty.max(sure);
+        if certainty == Certainty::Later {
+            return Ok(certainty);
+        }
+        let placed = self.place(at, path, (&file, &directives), (&body, certainty));
+        placed.map_err(|error| located(error, &file, directives.inject.is_some()))?;
+        self.afterwards(at, directives, body)?;
+        Ok(certainty)
+    }
+
+    /// The frontmatter's values, rendered.
+    fn attributes(
+        &mut self,
+        at: &At<'_>,
+        file: &TemplateFile,
+    ) -> Result<(IndexMap<String, Json>, Certainty), Error> {
+        let mut rendered = IndexMap::new();
+        let mut certainty = Certainty::Sure;
+        for (key, datum) in &file.frontmatter.attributes {
+            let Json::String(text) = &datum.value else {
+                rendered.insert(key.clone(), datum.value.clone());
+                continue;
+            };
+            let text = Text { text: text.clone(), place: datum.place };
+            let answers = &self.known.answers;
+            let (value, sure) = self.guard(|| {
+                let over = Over { state: at.scope.state(), answers };
+                let site = Site { file: &file.file, source: &file.text };
+                let mut rendered = at.unit.evaluator.text(site, &text, over)?;
+                Ok((std::mem::take(&mut rendered.text), rendered))
+            })?;
+            certainty = certainty.max(sure);
+            rendered.insert(key.clone(), Json::String(value));
+        }
+        Ok((rendered, certainty))
+    }
+
+    /// Where the file goes.
+    fn destination(
+        &mut self,
+        at: &At<'_>,
+        target: &Target,
+        origin: &Origin,
+        (file, directives): (&TemplateFile, &Directives),
+    ) -> Result<Goes, Error> {
+        let text = match (&target.file, &directives.to) {
+            (Some(path), _) => path.clone(),
+            (None, To::Nowhere) => {
+                self.skip(at, &origin.mirror, "`to` is empty".to_owned());
+                return Ok(Goes::Nowhere);
+            }
+            (None, To::Path(path)) => path.clone(),
+            // A template that only runs or says something has no file.
+            (None, To::Mirror) if directives.sh.is_some() || directives.message.is_some() => {
+                return Ok(Goes::Nowhere);
+            }
+            (None, To::Mirror) => match self.mirrored(at, origin)? {
+                (_, Certainty::Later) => return Ok(Goes::Later),
+                (path, _) => path,
+            },
+        };
+        let place = file.frontmatter.attributes.get("to").map(|datum| datum.place);
+        let path = RelPath::parse(&text).and_then(|path| target.dir.join(&path));
+        let path = path.map_err(|error| {
+            let place = place.unwrap_or(Place { line: 1, column: 1, width: 1 });
+            Error::from(error).at(&file.file, &file.text, place)
+        })?;
+        Ok(Goes::To(path))
+    }
+
+    /// The template's own path with `{{ }}` in its names rendered.
+    fn mirrored(&mut self, at: &At<'_>, origin: &Origin) -> Result<(String, Certainty), Error> {
+        let text = Text { text: origin.mirror.clone(), place: at.step.place };
+        match text.text.contains("{{") {
+            true => self.text(at, &text),
+            false => Ok((text.text, Certainty::Sure)),
+        }
+    }
+
+    fn is_skipped(
+        &mut self,
+        at: &At<'_>,
+        path: &RelPath,
+        directives: &Directives,
+    ) -> Result<bool, Error> {
+        if directives.inject.is_some() {
+            return Ok(false);
+        }
+        if let Some(text) = directives.skip_if.as_deref().filter(|text| says_skip(text)) {
+            self.skip(at, path.as_str(), format!("skip_if: {text}"));
+            return Ok(true);
+        }
+        // Known before rendering, so that nobody is asked about a file that is not written.
+        if directives.unless_exists && !directives.force && self.project.exists(path)? {
+            self.skip(at, path.as_str(), "exists already (unless_exists)".to_owned());
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn body(
+        &mut self,
+        at: &mut At<'_>,
+        file: &TemplateFile,
+        directives: &Directives,
+    ) -> Result<(String, Certainty), Error> {
+        if let Some(name) = &directives.from {
+            let files = &at.unit.files;
+            let Some(path) = files.find_file(name)? else {
+                let place = file.frontmatter.attributes.get("from").map(|datum| datum.place);
+                let message = format!("there is no file `{name}` to take the text from");
+                let error = Error::new(Kind::NotFound, message).hint(files.advice(name));
+                return Err(error.at(&file.file, &file.text, place.unwrap_or_default()));
+            };
+            let text = files.base().read_text(&path)?.unwrap_or_default();
+            return Ok((text, Certainty::Sure));
+        }
+        let answers = &self.known.answers;
+        let scope = &at.scope;
+        let ((text, provided), certainty) = self.guard(|| {
+            let over = Over { state: scope.state(), answers };
+            let mut rendered: Rendered = at.unit.evaluator.render(&file.body, over)?;
+            let provided = rendered.provided.entries();
+            Ok(((std::mem::take(&mut rendered.text), provided), rendered))
+        })?;
+        let provided: Vec<(std::rc::Rc<str>, Value)> = provided;
+        self.provided.extend(provided.into_iter().map(|(name, value)| (name.to_string(), value)));
+        Ok((with_end(text, directives.eof_last), certainty))
+    }
+
+    fn place(
+        &mut self,
+        at: &At<'_>,
+        path: Option<RelPath>,
+        (file, directives): (&TemplateFile, &Directives),
+        (body, certainty): (&str, Certainty),
+    ) -> Result<(), Error> {
+        let Some(path) = path else { return Ok(()) };
+        if let Some(position) = &directives.inject {
+            let skip_if = directives.skip_if.as_deref();
+            return self.inject(at, path, (body, position, skip_if), certainty);
+        }
+        let how = Putting::Add {
+            force: directives.force,
+            unless_exists: directives.unless_exists,
+        };
+        let executable = directives.executable || file.executable;
+        let content = body.as_bytes().to_vec();
+        self.put(at, Put { path, content, executable, how, certainty })
+    }
+
+    /// What a template does besides its file.
+    fn afterwards(&mut self, at: &At<'_>, directives: Directives, body: String) -> Result<(), Error> {
+        if let Some(text) = directives.message {
+            let step = at.step.name.clone();
+            self.found.effects.push(Effect::Message { text, step });
+        }
+        match directives.sh {
+            Some(line) => self.template_shell(at, line, body, directives.sh_ignore_exit),
+            None => Ok(()),
+        }
+    }
+
+    fn copy(
+        &mut self,
+        at: &At<'_>,
+        tool: &TemplateStep,
+        target: &Target,
+        origin: &Origin,
+    ) -> Result<Certainty, Error> {
+        let (mirror, certainty) = self.mirrored(at, origin)?;
+        if certainty == Certainty::Later {
+            return Ok(certainty);
+        }
+        let path = target.dir.join(&RelPath::parse(&mirror)?)?;
+        let base = at.unit.files.base();
+        let content = base.read(&origin.path)?.unwrap_or_default();
+        let executable = base.is_executable(&origin.path)?;
+        let how = Putting::Add { force: tool.overwrite, unless_exists: false };
+        self.put(at, Put { path, content, executable, how, certainty })?;
+        Ok(certainty)
+    }
+}
+
+fn excluded(at: &At<'_>, tool: &TemplateStep) -> Result<GlobSet, Error> {
+    let mut set = GlobSetBuilder::new();
+    for text in &tool.exclude {
+        let glob = Glob::new(&text.text).map_err(|error| {
+            let message = format!("`{}` is not a glob: {}", text.text, error.kind());
+            at.unit.error(Kind::Manifest, text.place, message)
+        })?;
+        set.add(glob);
+    }
+    set.build().map_err(|error| Error::new(Kind::Limit, error.to_string()))
+}
+
+/// `eof_last` decides about the last line end; without it the body keeps what it has.
+fn with_end(mut text: String, eof_last: Option<bool>) -> String {
+    match eof_last {
+        Some(true) if !text.ends_with('\n') => text.push('\n'),
+        Some(false) => {
+            let bare = text.trim_end_matches(['\n', '\r']).len();
+            text.truncate(bare);
+        }
+        _ => {}
+    }
+    text
+}
+
+/// An error about a target, shown where the template names it.
+fn located(error: Error, file: &TemplateFile, injecting: bool) -> Error {
+    let keys: &[&str] = match (error.kind(), injecting) {
+        (Kind::Inject, true) => &["before", "after", "at_line", "to"],
+        _ => &["to"],
+    };
+    let attributes = &file.frontmatter.attributes;
+    let place = keys.iter().find_map(|key| attributes.get(*key)).map(|datum| datum.place);
+    let place = place.unwrap_or(Place { line: 1, column: 1, width: 1 });
+    error.at(&file.file, &file.text, place)
+}

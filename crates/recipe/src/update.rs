@@ -1,0 +1,239 @@
+//! `update`: a newer recipe merged three-way into what an older one generated.
+//!
+//! Whole files from templates are merged. Injections and patches were merged into the user's files
+//! when they were made, and commands have run; neither is repeated.
+
+use serde::Serialize;
+use workspace::diff::Diff;
+use workspace::merge::{Labels, three_way_labelled};
+use workspace::{Change, ChangeSet, RelPath, Root};
+
+use crate::conflict::OnConflict;
+use crate::document;
+use crate::effect::{Effect, Write};
+use crate::error::{Error, Kind};
+use crate::host::Host;
+use crate::load::Recipe;
+use crate::record::{Record, RecordedRun};
+use crate::request::{Mode, Needed, Request};
+use crate::rounds::{self, Rounds};
+use crate::session::{Session, commands};
+
+/// How an update ended.
+#[derive(Debug)]
+pub enum UpdateOutcome {
+    Done(UpdateReport),
+    /// A dry run: the same report, nothing written.
+    Shown(UpdateReport),
+    /// The newer recipe asks something the recorded answers do not say.
+    AnswersNeeded(Needed),
+}
+
+/// What an update did, or would do.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct UpdateReport {
+    pub recipe: String,
+    pub files: Vec<UpdatedFile>,
+    /// How many places need a person: conflict marks in files.
+    pub conflicts: usize,
+    /// Commands of the recipe; an update runs none.
+    pub commands_not_run: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct UpdatedFile {
+    pub path: RelPath,
+    pub status: UpdateStatus,
+    /// From what is there to what will be, as a unified diff.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub diff: String,
+}
+
+/// What became of a generated file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UpdateStatus {
+    /// The newer recipe makes it for the first time.
+    Created,
+    /// Nobody had edited it.
+    Updated,
+    /// Edits and the newer template went together.
+    Merged,
+    /// Both changed the same lines; the file has conflict marks.
+    Conflicted,
+    Unchanged,
+    /// Somebody deleted it, so it stays deleted.
+    DeletedByUser,
+    /// The newer recipe would make it, and something else is there.
+    Exists,
+    /// The newer recipe does not make it any more; it is left alone.
+    NoLongerGenerated,
+}
+
+const LABELS: Labels<'static> =
+    Labels { ours: "your file", base: "generated before", theirs: "generated now" };
+
+/// Merges what the recipe generates now into what it generated before.
+pub fn update(
+    recipe: &Recipe,
+    root: &Root,
+    request: &Request,
+    host: &mut dyn Host,
+) -> Result<UpdateOutcome, Error> {
+    root.recover()?;
+    let Some(mut record) = Record::read(root, recipe)? else {
+        let message = format!("`{}` has generated nothing here", recipe.manifest.name);
+        return Err(Error::new(Kind::NotFound, message).hint("run the recipe first"));
+    };
+    let mut report = UpdateReport { recipe: recipe.manifest.name.clone(), ..Default::default() };
+    let mut changes = ChangeSet::new();
+    for run in &mut record.runs {
+        let now = match generate(recipe, root, (request, run), host)? {
+            Generated::Now(now) => now,
+            Generated::Needed(needed) => return Ok(UpdateOutcome::AnswersNeeded(*needed)),
+        };
+        record.templates.extend(now.templates.clone());
+        report.commands_not_run.extend(now.commands);
+        let before = std::mem::replace(run, now.run);
+        merge_run(root, &before, (run, now.writes), &mut changes, &mut report)?;
+    }
+    report.commands_not_run.dedup();
+    if request.mode == Mode::DryRun {
+        return Ok(UpdateOutcome::Shown(report));
+    }
+    record.recipe_version.clone_from(&recipe.manifest.version);
+    record.write_to(&mut changes, recipe)?;
+    root.apply(&changes)?;
+    Ok(UpdateOutcome::Done(report))
+}
+
+struct Now {
+    run: RecordedRun,
+    writes: Vec<Write>,
+    commands: Vec<String>,
+    templates: std::collections::BTreeMap<String, String>,
+}
+
+enum Generated {
+    Now(Now),
+    Needed(Box<Needed>),
+}
+
+/// What the recipe makes now of the values and answers of then.
+fn generate(
+    recipe: &Recipe,
+    root: &Root,
+    (request, run): (&Request, &RecordedRun),
+    host: &mut dyn Host,
+) -> Result<Generated, Error> {
+    let mut request = request.clone();
+    request.conflicts = OnConflict::Force;
+    let declared = &recipe.manifest.variables;
+    let known = run.values.iter().filter(|(name, _)| declared.contains_key(*name));
+    let assigned = known.map(|(name, value)| (name.clone(), value.clone())).collect();
+    // The recipe sees the project as it was before it made its files.
+    let hidden = run.files.keys().map(|path| (path.clone(), Change::Delete)).collect();
+    let dry = Request { mode: Mode::DryRun, ..request };
+    let session = Session::with_values(recipe, root, &dry, assigned)?
+        .hiding(hidden)
+        .remembering(run.answers.clone());
+    let mut known = session.known();
+    let other = run.values.iter().filter(|(name, _)| !declared.contains_key(*name));
+    known.values.extend(other.map(|(name, value)| (name.clone(), value.clone())));
+    match rounds::decide(&session, &mut known, host)? {
+        Rounds::Needed(missing, round, walked) => {
+            let provided = session.values(&walked).into_iter().collect();
+            let needed = document::write(missing, &round, &dry, provided)?;
+            Ok(Generated::Needed(Box::new(needed)))
+        }
+        Rounds::Decided(walked) => {
+            let lines = commands(&walked.found).into_iter().map(|command| command.what.line());
+            let commands = lines.collect();
+            let writes: Vec<Write> = walked
+                .found
+                .effects
+                .iter()
+                .filter_map(|effect| match effect {
+                    Effect::Write(write) if write.generated => Some(write.clone()),
+                    _ => None,
+                })
+                .collect();
+            let run = RecordedRun {
+                values: session.values(&walked),
+                answers: known.answers.into_iter().collect(),
+                files: std::collections::BTreeMap::new(),
+            };
+            let templates = walked.found.templates;
+            Ok(Generated::Now(Now { run, writes, commands, templates }))
+        }
+    }
+}
+
+/// Merges every file of one run and fills in its record.
+fn merge_run(
+    root: &Root,
+    before: &RecordedRun,
+    (run, writes): (&mut RecordedRun, Vec<Write>),
+    changes: &mut ChangeSet,
+    report: &mut UpdateReport,
+) -> Result<(), Error> {
+    for write in writes {
+        let Ok(new) = String::from_utf8(write.content) else { continue };
+        let base = before.files.get(&write.path).map(String::as_str);
+        let current = root.read_text(&write.path)?;
+        let merged = merge(base, current.as_deref(), &new)?;
+        report.conflicts += merged.conflicts;
+        let mut diff = String::new();
+        if let Some(text) = merged.text {
+            let old = current.as_deref().map(str::as_bytes);
+            diff = Diff::between(old, Some(text.as_bytes())).unified(write.path.as_str());
+            let bytes = text.into_bytes();
+            changes.put(write.path.clone(), Change::Write { bytes, executable: write.executable });
+        }
+        report.files.push(UpdatedFile { path: write.path.clone(), status: merged.status, diff });
+        if merged.status != UpdateStatus::Exists {
+            run.files.insert(write.path, new);
+        }
+    }
+    for path in before.files.keys().filter(|path| !run.files.contains_key(*path)) {
+        if report.files.iter().any(|file| file.path == *path) {
+            continue;
+        }
+        let status = UpdateStatus::NoLongerGenerated;
+        report.files.push(UpdatedFile { path: path.clone(), status, diff: String::new() });
+    }
+    Ok(())
+}
+
+struct MergedFile {
+    status: UpdateStatus,
+    /// What to write, if anything.
+    text: Option<String>,
+    conflicts: usize,
+}
+
+fn merge(base: Option<&str>, current: Option<&str>, new: &str) -> Result<MergedFile, Error> {
+    let plain = |status, text: Option<&str>| {
+        Ok(MergedFile { status, text: text.map(str::to_owned), conflicts: 0 })
+    };
+    match (base, current) {
+        (None, None) => plain(UpdateStatus::Created, Some(new)),
+        (None, Some(current)) if current == new => plain(UpdateStatus::Unchanged, None),
+        (None, Some(_)) => plain(UpdateStatus::Exists, None),
+        (Some(_), None) => plain(UpdateStatus::DeletedByUser, None),
+        (Some(base), Some(current)) if current == new || base == new => {
+            plain(UpdateStatus::Unchanged, None)
+        }
+        (Some(base), Some(current)) if current == base => plain(UpdateStatus::Updated, Some(new)),
+        (Some(base), Some(current)) => {
+            let merged = three_way_labelled(base, current, new, LABELS)?;
+            let status = match merged.conflicts {
+                0 if merged.text == current => return plain(UpdateStatus::Unchanged, None),
+                0 => UpdateStatus::Merged,
+                _ => UpdateStatus::Conflicted,
+            };
+            let (text, conflicts) = (Some(merged.text), merged.conflicts);
+            Ok(MergedFile { status, text, conflicts })
+        }
+    }
+}
