@@ -1,0 +1,169 @@
+//! Optional parts of a request that a model refuses, learnt from its refusal.
+//!
+//! Which model takes a temperature, a schema or the new name of a limit changes with every
+//! release; a table would always be behind. A 400 that names one of these is answered by leaving
+//! it out, once per model and part.
+
+use std::collections::BTreeSet;
+
+use crate::error::{Code, Error};
+use crate::model::{Output, Request};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Quirk {
+    NoTemperature,
+    /// The provider's own structured output is not there for this model or schema.
+    NoNativeJson,
+    /// The server wants `max_completion_tokens` where we sent `max_tokens`, or the reverse.
+    OtherMaxTokens,
+    NoStreamUsage,
+}
+
+pub(crate) type Quirks = BTreeSet<Quirk>;
+
+/// What the provider's refusal names, and the quirk that means.
+const SIGNS: [(&str, Quirk); 16] = [
+    ("temperature", Quirk::NoTemperature),
+    ("max_completion_tokens", Quirk::OtherMaxTokens),
+    ("max_tokens", Quirk::OtherMaxTokens),
+    ("stream_options", Quirk::NoStreamUsage),
+    ("response_format", Quirk::NoNativeJson),
+    ("json_schema", Quirk::NoNativeJson),
+    ("output_config", Quirk::NoNativeJson),
+    ("output_format", Quirk::NoNativeJson),
+    ("output format", Quirk::NoNativeJson),
+    ("structured output", Quirk::NoNativeJson),
+    ("responsejsonschema", Quirk::NoNativeJson),
+    ("response_json_schema", Quirk::NoNativeJson),
+    ("response_schema", Quirk::NoNativeJson),
+    ("response mime type", Quirk::NoNativeJson),
+    ("json mode", Quirk::NoNativeJson),
+    ("grammar", Quirk::NoNativeJson),
+];
+
+impl Quirk {
+    /// The quirk a refusal reveals, if leaving that part out would change the request.
+    pub(crate) fn learn(
+        error: &Error,
+        request: &Request,
+        streamed: bool,
+        known: &Quirks,
+    ) -> Option<Quirk> {
+        if error.code != Code::GenerationFailed
+            || !matches!(error.status, Some(400 | 404 | 422 | 501))
+        {
+            return None;
+        }
+        let said = error.provider_message.as_deref()?.to_ascii_lowercase();
+        let applies = |quirk: &Quirk| match quirk {
+            Quirk::NoTemperature => request.temperature.is_some(),
+            Quirk::NoNativeJson => request.output != Output::Text,
+            Quirk::OtherMaxTokens => true,
+            Quirk::NoStreamUsage => streamed,
+        };
+        let named = SIGNS
+            .iter()
+            .filter(|(sign, _)| said.contains(sign))
+            .map(|(_, quirk)| *quirk);
+        named.filter(applies).find(|quirk| !known.contains(quirk))
+    }
+
+    /// What is left out, for the observer.
+    pub(crate) fn without(self) -> &'static str {
+        match self {
+            Quirk::NoTemperature => "temperature",
+            Quirk::NoNativeJson => "the provider's structured output",
+            Quirk::OtherMaxTokens => "this name of the token limit",
+            Quirk::NoStreamUsage => "usage in the stream",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Quirk, Quirks};
+    use crate::fault::{Complaint, judge};
+    use crate::model::{Output, Request};
+
+    #[track_caller]
+    fn check(status: u16, message: &str, expected: Option<Quirk>) {
+        let mut request = Request::ask("m", "q");
+        request.temperature = Some(0.2);
+        request.output = Output::Json {
+            name: "a".into(),
+            schema: serde_json::json!({}),
+        };
+        let complaint = Complaint {
+            message: message.into(),
+            ..Complaint::default()
+        };
+        let error = judge("openai", "m", Some(status), &complaint);
+        assert_eq!(
+            Quirk::learn(&error, &request, true, &Quirks::new()),
+            expected,
+            "{message}"
+        );
+        // Known quirks are not learnt twice: the loop ends.
+        let known: Quirks = expected.into_iter().collect();
+        assert_eq!(
+            Quirk::learn(&error, &request, true, &known),
+            None,
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn refusals_that_name_an_optional_part_are_understood() {
+        check(
+            400,
+            "Unsupported value: 'temperature' does not support 0.2",
+            Some(Quirk::NoTemperature),
+        );
+        check(
+            400,
+            "`temperature` is deprecated for this model.",
+            Some(Quirk::NoTemperature),
+        );
+        check(
+            400,
+            "Use 'max_completion_tokens' instead.",
+            Some(Quirk::OtherMaxTokens),
+        );
+        check(
+            400,
+            "output_config: Extra inputs are not permitted",
+            Some(Quirk::NoNativeJson),
+        );
+        check(
+            400,
+            "This response_format type is unavailable now",
+            Some(Quirk::NoNativeJson),
+        );
+        check(
+            400,
+            "Function calling with a response mime type: 'application/json' is unsupported",
+            Some(Quirk::NoNativeJson),
+        );
+        check(
+            422,
+            "stream_options: unknown field",
+            Some(Quirk::NoStreamUsage),
+        );
+        check(400, "messages: roles must alternate", None);
+        check(500, "temperature too high in rack 4", None);
+        check(401, "temperature", None);
+    }
+
+    #[test]
+    fn what_was_not_sent_cannot_be_left_out() {
+        let complaint = Complaint {
+            message: "temperature".into(),
+            ..Complaint::default()
+        };
+        let error = judge("openai", "m", Some(400), &complaint);
+        assert_eq!(
+            Quirk::learn(&error, &Request::ask("m", "q"), false, &Quirks::new()),
+            None
+        );
+    }
+}

@@ -1,0 +1,188 @@
+//! Which provider a model name means, and other models to ask when the first cannot answer.
+
+use std::sync::Arc;
+
+use crate::error::{Code, Error, Result, Side};
+use crate::model::{Event, Model, Observer, Pending, Request, Response};
+use crate::provider::Provider;
+
+/// A model of a provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    pub provider: Provider,
+    pub model: String,
+}
+
+impl Route {
+    /// Reads a model setting. A provider setting decides; without one, `provider/model` does, and
+    /// then names that only one provider has (`claude-…`, `gpt-…`, `gemini-…`).
+    pub fn parse(model: &str, provider: Option<Provider>) -> Result<Route> {
+        let model = model.trim();
+        let named = model
+            .split_once('/')
+            .and_then(|(name, rest)| Some((Provider::from_name(name)?, rest)));
+        let (provider, model) = match (provider, named) {
+            // OpenRouter's names have an author before them, and one of the authors is OpenRouter.
+            (None | Some(Provider::OpenRouter), Some((Provider::OpenRouter, rest))) => (
+                Provider::OpenRouter,
+                if rest.contains('/') { rest } else { model },
+            ),
+            (Some(set), Some((prefix, rest))) if set == prefix => (set, rest),
+            (Some(set), _) => (set, model),
+            (None, Some((prefix, rest))) => (prefix, rest),
+            (None, None) => (
+                Provider::of_model(model).ok_or_else(|| unclear(model))?,
+                model,
+            ),
+        };
+        if model.is_empty() {
+            let what = format!("there is no model for the provider {}", provider.name());
+            return Err(Error::new(
+                Code::ProviderUnavailable,
+                what,
+                "Set `ai.model`; `drawloom ai models` lists them.",
+            ));
+        }
+        Ok(Route {
+            provider,
+            model: model.to_owned(),
+        })
+    }
+}
+
+fn unclear(model: &str) -> Error {
+    let names: Vec<_> = Provider::ALL
+        .iter()
+        .map(|provider| provider.name())
+        .collect();
+    Error::new(
+        Code::ProviderUnavailable,
+        format!("it is not clear whose model {model:?} is"),
+        format!(
+            "Set `ai.provider`, or write the model as `provider/model` ({}).",
+            names.join(", ")
+        ),
+    )
+}
+
+/// Asks the first model, and the others in turn when a provider fails.
+pub struct Router {
+    routes: Vec<(String, Arc<dyn Model>)>,
+}
+
+impl Router {
+    /// `first` and the fallbacks: each a model's name and who answers for it.
+    pub fn new(
+        first: (String, Arc<dyn Model>),
+        fallbacks: Vec<(String, Arc<dyn Model>)>,
+    ) -> Router {
+        let mut routes = vec![first];
+        routes.extend(fallbacks);
+        Router { routes }
+    }
+
+    async fn answer(&self, request: &Request, observer: &mut dyn Observer) -> Result<Response> {
+        let mut request = request.clone();
+        let mut routes = self.routes.iter().peekable();
+        while let Some((name, model)) = routes.next() {
+            request.model.clone_from(name);
+            let error = match model.respond(&request, observer).await {
+                Ok(response) => return Ok(response),
+                Err(error) => error,
+            };
+            match routes.peek() {
+                // What we did wrong is as wrong with another model.
+                Some((next, _)) if error.side == Side::Provider => {
+                    observer.notice(Event::Fallback {
+                        from: name,
+                        to: next,
+                        error: &error,
+                    });
+                }
+                _ => return Err(error),
+            }
+        }
+        Err(Error::new(
+            Code::ProviderUnavailable,
+            "there is no model to ask",
+            "Set `ai.model`.",
+        ))
+    }
+}
+
+impl Model for Router {
+    fn respond<'a>(&'a self, request: &'a Request, observer: &'a mut dyn Observer) -> Pending<'a> {
+        Box::pin(self.answer(request, observer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Route;
+    use crate::provider::Provider;
+
+    #[track_caller]
+    fn check(model: &str, provider: Option<Provider>, expected: &str) {
+        let read = match Route::parse(model, provider) {
+            Ok(route) => format!("{} {}", route.provider.name(), route.model),
+            Err(error) => format!("{}: {error}", error.code),
+        };
+        assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn a_model_setting_says_whose_model_it_is() {
+        check("claude-sonnet-4-5", None, "anthropic claude-sonnet-4-5");
+        check(
+            "claude-sonnet-4-5",
+            Some(Provider::Anthropic),
+            "anthropic claude-sonnet-4-5",
+        );
+        check(
+            "anthropic/claude-sonnet-4-5",
+            None,
+            "anthropic claude-sonnet-4-5",
+        );
+        check(
+            "anthropic/claude-sonnet-4-5",
+            Some(Provider::Anthropic),
+            "anthropic claude-sonnet-4-5",
+        );
+        check("gemini/gemini-2.5-pro", None, "google gemini-2.5-pro");
+        check("o3-mini", None, "openai o3-mini");
+        check(
+            "openrouter/anthropic/claude-sonnet-4.5",
+            None,
+            "openrouter anthropic/claude-sonnet-4.5",
+        );
+        check(
+            "anthropic/claude-sonnet-4.5",
+            Some(Provider::OpenRouter),
+            "openrouter anthropic/claude-sonnet-4.5",
+        );
+        check(
+            "openrouter/auto",
+            Some(Provider::OpenRouter),
+            "openrouter openrouter/auto",
+        );
+        check("openrouter/auto", None, "openrouter openrouter/auto");
+        check(
+            "qwen/qwen3-8b",
+            Some(Provider::Compatible),
+            "compatible qwen/qwen3-8b",
+        );
+        check("ollama/qwen3:8b", None, "ollama qwen3:8b");
+        check(
+            "qwen3:8b",
+            None,
+            "AI_PROVIDER_UNAVAILABLE: it is not clear whose model \"qwen3:8b\" is. Set `ai.provider`, or write the \
+             model as `provider/model` (anthropic, openai, google, openrouter, ollama, compatible).",
+        );
+        check(
+            "",
+            Some(Provider::OpenAi),
+            "AI_PROVIDER_UNAVAILABLE: there is no model for the provider openai. Set `ai.model`; `drawloom ai models` \
+             lists them.",
+        );
+    }
+}

@@ -1,0 +1,169 @@
+//! A request as Anthropic's body.
+
+use serde_json::{Map, Value, json};
+
+use crate::model::{Block, Cache, Message, Outcome, Output, Part, Request, Role, Tool, ToolChoice};
+use crate::provider::Format;
+use crate::quirk::Quirk;
+use crate::wire::Plan;
+use crate::wire::anthropic::forced_tool;
+
+/// The API takes no more marks than this; the last ones matter most.
+const CACHE_MARKS_MAX: usize = 4;
+
+pub(crate) fn body(plan: &Plan<'_>) -> Value {
+    let request = plan.request;
+    let marks = request.system.iter().map(|block| block.cache);
+    let marks = marks.chain(request.messages.iter().map(|message| message.cache));
+    let mut surplus = marks
+        .filter(|cache| *cache == Cache::UpToHere)
+        .count()
+        .saturating_sub(CACHE_MARKS_MAX);
+
+    let mut body = Map::new();
+    body.insert("model".into(), json!(request.model));
+    body.insert("max_tokens".into(), json!(request.max_tokens));
+    if !request.system.is_empty() {
+        let blocks: Vec<_> = request
+            .system
+            .iter()
+            .filter(|block| !block.text.is_empty())
+            .collect();
+        body.insert(
+            "system".into(),
+            blocks
+                .into_iter()
+                .map(|block| system(block, &mut surplus))
+                .collect(),
+        );
+    }
+    body.insert(
+        "messages".into(),
+        request
+            .messages
+            .iter()
+            .filter_map(|one| message(one, &mut surplus))
+            .collect(),
+    );
+    tools(plan, &mut body);
+    if let Some(temperature) = request
+        .temperature
+        .filter(|_| !plan.has(Quirk::NoTemperature))
+    {
+        body.insert("temperature".into(), json!(temperature));
+    }
+    if !request.stop.is_empty() {
+        body.insert("stop_sequences".into(), json!(request.stop));
+    }
+    if plan.streamed {
+        body.insert("stream".into(), json!(true));
+    }
+    Value::Object(body)
+}
+
+fn system(block: &Block, surplus: &mut usize) -> Value {
+    let mut entry = json!({"type": "text", "text": block.text});
+    mark(&mut entry, block.cache, surplus);
+    entry
+}
+
+fn mark(entry: &mut Value, cache: Cache, surplus: &mut usize) {
+    if cache == Cache::Off {
+        return;
+    }
+    if *surplus > 0 {
+        *surplus -= 1;
+        return;
+    }
+    entry["cache_control"] = json!({"type": "ephemeral"});
+}
+
+/// Messages without content are refused, so they are left out.
+fn message(message: &Message, surplus: &mut usize) -> Option<Value> {
+    let mut content: Vec<_> = message.parts.iter().filter_map(part).collect();
+    if let Some(last) = content.last_mut() {
+        mark(last, message.cache, surplus);
+    }
+    let role = match message.role {
+        Role::User => "user",
+        Role::Assistant => "assistant",
+    };
+    (!content.is_empty()).then(|| json!({"role": role, "content": content}))
+}
+
+fn part(part: &Part) -> Option<Value> {
+    match part {
+        Part::Text(text) if text.is_empty() => None,
+        Part::Text(text) => Some(json!({"type": "text", "text": text})),
+        Part::Reasoning(reasoning) => match &reasoning.block {
+            Some((Format::Anthropic, block)) => Some(block.clone()),
+            _ => None,
+        },
+        Part::ToolCall(call) => Some(json!({
+            "type": "tool_use",
+            "id": id(&call.id),
+            "name": call.name,
+            "input": call.arguments.as_object(),
+        })),
+        Part::ToolResult(result) => {
+            let mut entry = json!({"type": "tool_result", "tool_use_id": id(&result.id), "content": result.content});
+            if result.outcome == Outcome::Failed {
+                entry["is_error"] = json!(true);
+            }
+            Some(entry)
+        }
+    }
+}
+
+/// Ids of other providers, after a fallback, may have characters that are refused here.
+fn id(id: &str) -> String {
+    id.chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '-' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect()
+}
+
+fn tools(plan: &Plan<'_>, body: &mut Map<String, Value>) {
+    let request = plan.request;
+    if let (Some(name), Output::Json { schema, .. }) = (forced_tool(plan), &request.output) {
+        let answer =
+            json!({"name": name, "description": "Give the answer.", "input_schema": schema});
+        body.insert("tools".into(), json!([answer]));
+        body.insert("tool_choice".into(), json!({"type": "tool", "name": name}));
+        return;
+    }
+    if let Output::Json { schema, .. } = &request.output
+        && !plan.has(Quirk::NoNativeJson)
+        && !plan.force_tool
+    {
+        body.insert(
+            "output_config".into(),
+            json!({"format": {"type": "json_schema", "schema": schema}}),
+        );
+    }
+    if request.tools.is_empty() {
+        return;
+    }
+    body.insert("tools".into(), request.tools.iter().map(tool).collect());
+    if let Some(choice) = choice(request) {
+        body.insert("tool_choice".into(), choice);
+    }
+}
+
+fn tool(tool: &Tool) -> Value {
+    json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema})
+}
+
+fn choice(request: &Request) -> Option<Value> {
+    match &request.tool_choice {
+        ToolChoice::Auto => None,
+        ToolChoice::Never => Some(json!({"type": "none"})),
+        ToolChoice::Any => Some(json!({"type": "any"})),
+        ToolChoice::Named(name) => Some(json!({"type": "tool", "name": name})),
+    }
+}

@@ -1,0 +1,251 @@
+//! Anthropic's answers, whole and streamed.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::model::{Observer, Response, Stop};
+use crate::provider::Format;
+use crate::sse;
+use crate::usage::Usage;
+use crate::wire::anthropic::forced_tool;
+use crate::wire::gather::Gather;
+use crate::wire::{Misread, Plan, Reader, Step, complaint_free, event_json};
+
+#[derive(Deserialize)]
+struct Message {
+    id: Option<String>,
+    model: Option<String>,
+    content: Vec<Value>,
+    stop_reason: Option<String>,
+    usage: Option<Counts>,
+}
+
+/// Counts of a stream come in several events, each with only some of them.
+#[derive(Deserialize, Default)]
+struct Counts {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+    output_tokens_details: Option<Details>,
+}
+
+#[derive(Deserialize)]
+struct Details {
+    thinking_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Event {
+    MessageStart {
+        message: Message,
+    },
+    ContentBlockStart {
+        index: u64,
+        content_block: Value,
+    },
+    ContentBlockDelta {
+        index: u64,
+        delta: Delta,
+    },
+    MessageDelta {
+        delta: Ending,
+        usage: Option<Counts>,
+    },
+    MessageStop,
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Delta {
+    TextDelta {
+        text: String,
+    },
+    ThinkingDelta {
+        thinking: String,
+    },
+    SignatureDelta {
+        signature: String,
+    },
+    InputJsonDelta {
+        partial_json: String,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+struct Ending {
+    stop_reason: Option<String>,
+}
+
+pub(crate) struct Reading {
+    gather: Gather,
+    /// Arguments that came with the start of a call; they count if no pieces follow.
+    at_start: Vec<(u64, Value)>,
+    ended: bool,
+}
+
+impl Reading {
+    pub(crate) fn new(plan: &Plan<'_>) -> Reading {
+        Reading {
+            gather: Gather::new(plan, forced_tool(plan)),
+            at_start: Vec::new(),
+            ended: false,
+        }
+    }
+
+    fn begin(&mut self, message: &Message) {
+        self.gather.id.clone_from(&message.id);
+        if let Some(model) = message.model.as_deref().filter(|model| !model.is_empty()) {
+            model.clone_into(&mut self.gather.model);
+        }
+        self.count(message.usage.as_ref());
+    }
+
+    fn count(&mut self, counts: Option<&Counts>) {
+        let Some(counts) = counts else { return };
+        let usage = &mut self.gather.usage;
+        let set = |field: &mut u64, count: Option<u64>| *field = count.unwrap_or(*field);
+        set(&mut usage.input, counts.input_tokens);
+        set(&mut usage.output, counts.output_tokens);
+        set(&mut usage.cache_read, counts.cache_read_input_tokens);
+        set(&mut usage.cache_write, counts.cache_creation_input_tokens);
+        set(
+            &mut usage.reasoning,
+            counts
+                .output_tokens_details
+                .as_ref()
+                .and_then(|details| details.thinking_tokens),
+        );
+    }
+
+    fn block(
+        &mut self,
+        index: u64,
+        block: &Value,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Misread> {
+        let field = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default();
+        match block.get("type").and_then(Value::as_str) {
+            Some("text") => self.gather.text(field("text"), observer),
+            Some("thinking") => {
+                self.gather.reasoning(index, field("thinking"), observer);
+                if !field("signature").is_empty() {
+                    self.gather.sign(field("signature"));
+                }
+            }
+            Some("redacted_thinking") => self.gather.keep(Format::Anthropic, block.clone()),
+            Some("tool_use") => {
+                let call = self.gather.call(index);
+                field("id").clone_into(&mut call.id);
+                field("name").clone_into(&mut call.name);
+                self.gather.announce(field("name"), observer);
+                if let Some(input) = block
+                    .get("input")
+                    .filter(|input| input.as_object().is_none_or(|o| !o.is_empty()))
+                {
+                    self.at_start.push((index, input.clone()));
+                }
+            }
+            Some(_) => {}
+            None => return Err(Misread::Shape("a content block has no type".to_owned())),
+        }
+        Ok(())
+    }
+
+    fn delta(&mut self, index: u64, delta: &Delta, observer: &mut dyn Observer) {
+        match delta {
+            Delta::TextDelta { text } => self.gather.text(text, observer),
+            Delta::ThinkingDelta { thinking } => self.gather.reasoning(index, thinking, observer),
+            Delta::SignatureDelta { signature } => self.gather.sign(signature),
+            Delta::InputJsonDelta { partial_json } => {
+                self.at_start.retain(|(key, _)| *key != index);
+                self.gather.arguments(index, partial_json, observer);
+            }
+            Delta::Other => {}
+        }
+    }
+
+    fn end(&mut self, reason: Option<&str>) {
+        if let Some(reason) = reason {
+            self.gather.stop = Some(stop(reason));
+        }
+    }
+
+    fn arguments_at_start(&mut self, observer: &mut dyn Observer) {
+        for (index, input) in std::mem::take(&mut self.at_start) {
+            let text = input
+                .as_str()
+                .map_or_else(|| input.to_string(), str::to_owned);
+            self.gather.arguments(index, &text, observer);
+        }
+    }
+}
+
+impl Reader for Reading {
+    fn whole(&mut self, body: &Value, observer: &mut dyn Observer) -> Result<(), Misread> {
+        complaint_free(body)?;
+        let message = Message::deserialize(body).map_err(Misread::shape)?;
+        self.begin(&message);
+        for (index, block) in message.content.iter().enumerate() {
+            self.block(index as u64, block, observer)?;
+        }
+        self.arguments_at_start(observer);
+        if message.stop_reason.is_none() {
+            return Err(Misread::Shape("there is no stop_reason".to_owned()));
+        }
+        self.end(message.stop_reason.as_deref());
+        self.ended = true;
+        Ok(())
+    }
+
+    fn event(&mut self, event: &sse::Event, observer: &mut dyn Observer) -> Result<Step, Misread> {
+        let value = event_json(event)?;
+        match Event::deserialize(&value).map_err(Misread::shape)? {
+            Event::MessageStart { message } => self.begin(&message),
+            Event::ContentBlockStart {
+                index,
+                content_block,
+            } => self.block(index, &content_block, observer)?,
+            Event::ContentBlockDelta { index, delta } => self.delta(index, &delta, observer),
+            Event::MessageDelta { delta, usage } => {
+                self.count(usage.as_ref());
+                self.end(delta.stop_reason.as_deref());
+            }
+            Event::MessageStop => {
+                self.arguments_at_start(observer);
+                self.ended = true;
+                return Ok(Step::End);
+            }
+            Event::Other => {}
+        }
+        Ok(Step::More)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Response, Misread> {
+        if self.ended {
+            self.gather.finish()
+        } else {
+            Err(Misread::Truncated)
+        }
+    }
+
+    fn usage(&self) -> Usage {
+        self.gather.usage
+    }
+}
+
+fn stop(reason: &str) -> Stop {
+    match reason {
+        "end_turn" => Stop::EndTurn,
+        "tool_use" => Stop::ToolUse,
+        "max_tokens" | "model_context_window_exceeded" => Stop::MaxTokens,
+        "stop_sequence" => Stop::StopSequence,
+        "refusal" => Stop::Refusal(reason.to_owned()),
+        other => Stop::Other(other.to_owned()),
+    }
+}

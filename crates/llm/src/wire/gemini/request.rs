@@ -1,0 +1,120 @@
+//! A request as Google's body.
+
+use serde_json::{Map, Value, json};
+
+use crate::model::{Message, Outcome, Output, Part, Request, Role, Tool, ToolChoice, ToolResult};
+use crate::provider::Format;
+use crate::quirk::Quirk;
+use crate::wire::Plan;
+
+pub(crate) fn body(plan: &Plan<'_>) -> Value {
+    let request = plan.request;
+    let mut body = Map::new();
+    let system = request.system.iter().filter(|block| !block.text.is_empty());
+    let system: Vec<_> = system.map(|block| json!({"text": block.text})).collect();
+    if !system.is_empty() {
+        body.insert("systemInstruction".into(), json!({"parts": system}));
+    }
+    body.insert(
+        "contents".into(),
+        request.messages.iter().filter_map(content).collect(),
+    );
+    if !request.tools.is_empty() {
+        let functions: Vec<_> = request.tools.iter().map(tool).collect();
+        body.insert("tools".into(), json!([{"functionDeclarations": functions}]));
+        if let Some(choice) = choice(&request.tool_choice) {
+            body.insert(
+                "toolConfig".into(),
+                json!({"functionCallingConfig": choice}),
+            );
+        }
+    }
+    body.insert("generationConfig".into(), Value::Object(generation(plan)));
+    Value::Object(body)
+}
+
+fn generation(plan: &Plan<'_>) -> Map<String, Value> {
+    let request = plan.request;
+    let mut config = Map::new();
+    config.insert("maxOutputTokens".into(), json!(request.max_tokens));
+    if let Some(temperature) = request
+        .temperature
+        .filter(|_| !plan.has(Quirk::NoTemperature))
+    {
+        config.insert("temperature".into(), json!(temperature));
+    }
+    if !request.stop.is_empty() {
+        config.insert("stopSequences".into(), json!(request.stop));
+    }
+    if let Output::Json { schema, .. } = &request.output
+        && takes_json(request)
+    {
+        config.insert("responseMimeType".into(), json!("application/json"));
+        if !plan.has(Quirk::NoNativeJson) {
+            config.insert("responseJsonSchema".into(), schema.clone());
+        }
+    }
+    config
+}
+
+/// The first two generations refuse functions together with JSON.
+fn takes_json(request: &Request) -> bool {
+    let old = request.model.starts_with("gemini-1") || request.model.starts_with("gemini-2");
+    request.tools.is_empty() || !old
+}
+
+/// Messages without parts are refused, so they are left out.
+fn content(message: &Message) -> Option<Value> {
+    let role = match message.role {
+        Role::User => "user",
+        Role::Assistant => "model",
+    };
+    let parts: Vec<_> = message.parts.iter().filter_map(part).collect();
+    (!parts.is_empty()).then(|| json!({"role": role, "parts": parts}))
+}
+
+fn part(part: &Part) -> Option<Value> {
+    match part {
+        Part::Text(text) if text.is_empty() => None,
+        Part::Text(text) => Some(json!({"text": text})),
+        Part::Reasoning(reasoning) => match &reasoning.block {
+            Some((Format::Gemini, block)) => Some(block.clone()),
+            _ => None,
+        },
+        Part::ToolCall(call) => {
+            let mut entry =
+                json!({"functionCall": {"name": call.name, "args": call.arguments.as_object()}});
+            if let Some(signature) = &call.signature {
+                entry["thoughtSignature"] = json!(signature);
+            }
+            Some(entry)
+        }
+        Part::ToolResult(result) => Some(function_response(result)),
+    }
+}
+
+/// The result has to be an object; a text becomes a field of one.
+fn function_response(result: &ToolResult) -> Value {
+    let response = match (
+        result.outcome,
+        serde_json::from_str::<Value>(&result.content),
+    ) {
+        (Outcome::Done, Ok(object @ Value::Object(_))) => object,
+        (Outcome::Done, _) => json!({"result": result.content}),
+        (Outcome::Failed, _) => json!({"error": result.content}),
+    };
+    json!({"functionResponse": {"name": result.name, "response": response}})
+}
+
+fn tool(tool: &Tool) -> Value {
+    json!({"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.schema})
+}
+
+fn choice(choice: &ToolChoice) -> Option<Value> {
+    match choice {
+        ToolChoice::Auto => None,
+        ToolChoice::Never => Some(json!({"mode": "NONE"})),
+        ToolChoice::Any => Some(json!({"mode": "ANY"})),
+        ToolChoice::Named(name) => Some(json!({"mode": "ANY", "allowedFunctionNames": [name]})),
+    }
+}

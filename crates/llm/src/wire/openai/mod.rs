@@ -1,0 +1,24 @@
+//! OpenAI's `/v1/chat/completions`, spoken by OpenRouter, Ollama and many servers besides.
+
+mod request;
+mod response;
+
+use serde_json::Value;
+
+use crate::wire::{Plan, Reader, Wire};
+
+pub(crate) struct OpenAi;
+
+impl Wire for OpenAi {
+    fn path(&self, _plan: &Plan<'_>) -> String {
+        "chat/completions".to_owned()
+    }
+
+    fn body(&self, plan: &Plan<'_>) -> Value {
+        request::body(plan)
+    }
+
+    fn reader(&self, plan: &Plan<'_>) -> Box<dyn Reader> {
+        Box::new(response::Reading::new(plan))
+    }
+}

@@ -1,0 +1,272 @@
+//! A request as OpenAI's body.
+
+use serde_json::{Map, Value, json};
+
+use crate::model::{
+    Cache, Message, Outcome, Output, Part, Reasoning, Role, Tool, ToolCall, ToolChoice, ToolResult,
+};
+use crate::provider::{Format, Provider};
+use crate::quirk::Quirk;
+use crate::wire::{Plan, schema};
+
+pub(crate) fn body(plan: &Plan<'_>) -> Value {
+    let request = plan.request;
+    let mut body = Map::new();
+    body.insert("model".into(), json!(request.model));
+    body.insert("messages".into(), Value::Array(messages(plan)));
+    if !request.tools.is_empty() {
+        body.insert("tools".into(), request.tools.iter().map(tool).collect());
+        if let Some(choice) = choice(&request.tool_choice) {
+            body.insert("tool_choice".into(), choice);
+        }
+    }
+    if let Output::Json { name, schema } = &request.output
+        && !plan.has(Quirk::NoNativeJson)
+    {
+        let schema = json!({"name": name, "strict": schema::is_strict(schema), "schema": schema});
+        body.insert(
+            "response_format".into(),
+            json!({"type": "json_schema", "json_schema": schema}),
+        );
+    }
+    body.insert(max_tokens_name(plan).into(), json!(request.max_tokens));
+    if let Some(temperature) = request
+        .temperature
+        .filter(|_| !plan.has(Quirk::NoTemperature))
+    {
+        body.insert("temperature".into(), json!(temperature));
+    }
+    if !request.stop.is_empty() {
+        body.insert("stop".into(), json!(request.stop));
+    }
+    if plan.streamed {
+        body.insert("stream".into(), json!(true));
+        if !plan.has(Quirk::NoStreamUsage) {
+            body.insert("stream_options".into(), json!({"include_usage": true}));
+        }
+    }
+    Value::Object(body)
+}
+
+/// OpenAI renamed it; most others know only the old name.
+fn max_tokens_name(plan: &Plan<'_>) -> &'static str {
+    let new = (plan.provider == Provider::OpenAi) != plan.has(Quirk::OtherMaxTokens);
+    if new {
+        "max_completion_tokens"
+    } else {
+        "max_tokens"
+    }
+}
+
+fn messages(plan: &Plan<'_>) -> Vec<Value> {
+    let mut all = Vec::new();
+    all.extend(system(plan));
+    for message in &plan.request.messages {
+        match message.role {
+            Role::User => user(message, &mut all),
+            Role::Assistant => all.extend(assistant(message)),
+        }
+    }
+    all
+}
+
+/// OpenRouter passes cache marks on to providers that want them; OpenAI caches by itself.
+fn system(plan: &Plan<'_>) -> Option<Value> {
+    let blocks: Vec<_> = plan
+        .request
+        .system
+        .iter()
+        .filter(|block| !block.text.is_empty())
+        .collect();
+    if blocks.is_empty() {
+        return None;
+    }
+    let marked = blocks.iter().any(|block| block.cache == Cache::UpToHere);
+    if plan.provider == Provider::OpenRouter && marked {
+        let content = blocks.iter().map(|block| match block.cache {
+            Cache::Off => json!({"type": "text", "text": block.text}),
+            Cache::UpToHere => {
+                json!({"type": "text", "text": block.text, "cache_control": {"type": "ephemeral"}})
+            }
+        });
+        return Some(json!({"role": "system", "content": content.collect::<Vec<_>>()}));
+    }
+    let texts: Vec<_> = blocks.iter().map(|block| block.text.as_str()).collect();
+    Some(json!({"role": "system", "content": texts.join("\n\n")}))
+}
+
+/// Each tool result is a message of its own.
+fn user(message: &Message, all: &mut Vec<Value>) {
+    for part in &message.parts {
+        if let Part::ToolResult(result) = part {
+            all.push(tool_result(result));
+        }
+    }
+    let text = text(message);
+    if !text.is_empty() {
+        all.push(json!({"role": "user", "content": text}));
+    }
+}
+
+fn tool_result(result: &ToolResult) -> Value {
+    let content = match result.outcome {
+        Outcome::Done => result.content.clone(),
+        Outcome::Failed => format!("error: {}", result.content),
+    };
+    json!({"role": "tool", "tool_call_id": result.id, "content": content})
+}
+
+fn text(message: &Message) -> String {
+    let texts = message.parts.iter().filter_map(|part| match part {
+        Part::Text(text) if !text.is_empty() => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n\n")
+}
+
+fn assistant(message: &Message) -> Option<Value> {
+    let text = text(message);
+    let calls = message.parts.iter().filter_map(|part| match part {
+        Part::ToolCall(call) => Some(tool_call(call)),
+        _ => None,
+    });
+    let calls: Vec<_> = calls.collect();
+    if text.is_empty() && calls.is_empty() {
+        return None;
+    }
+    let mut entry = Map::new();
+    entry.insert("role".into(), json!("assistant"));
+    entry.insert(
+        "content".into(),
+        if text.is_empty() {
+            Value::Null
+        } else {
+            json!(text)
+        },
+    );
+    if !calls.is_empty() {
+        entry.insert("tool_calls".into(), Value::Array(calls));
+    }
+    // Thoughts go back under the name they came with.
+    for part in &message.parts {
+        if let Part::Reasoning(Reasoning {
+            block: Some((Format::OpenAi, Value::Object(fields))),
+            ..
+        }) = part
+        {
+            entry.extend(fields.clone());
+        }
+    }
+    Some(Value::Object(entry))
+}
+
+fn tool_call(call: &ToolCall) -> Value {
+    let arguments = match call.arguments.value() {
+        Ok(_) if !call.arguments.raw().trim().is_empty() => call.arguments.raw().to_owned(),
+        _ => Value::Object(call.arguments.as_object()).to_string(),
+    };
+    json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}})
+}
+
+fn tool(tool: &Tool) -> Value {
+    let function =
+        json!({"name": tool.name, "description": tool.description, "parameters": tool.schema});
+    json!({"type": "function", "function": function})
+}
+
+fn choice(choice: &ToolChoice) -> Option<Value> {
+    match choice {
+        ToolChoice::Auto => None,
+        ToolChoice::Never => Some(json!("none")),
+        ToolChoice::Any => Some(json!("required")),
+        ToolChoice::Named(name) => Some(json!({"type": "function", "function": {"name": name}})),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::body;
+    use crate::model::{Arguments, Block, Message, Outcome, Part, Request, ToolCall, ToolResult};
+    use crate::provider::Provider;
+    use crate::quirk::{Quirk, Quirks};
+    use crate::wire::Plan;
+
+    #[test]
+    fn the_token_limit_goes_by_the_name_the_server_knows() {
+        let request = Request::ask("m", "q");
+        for (provider, quirks, name) in [
+            (Provider::OpenAi, Quirks::new(), "max_completion_tokens"),
+            (Provider::Ollama, Quirks::new(), "max_tokens"),
+            (
+                Provider::Compatible,
+                Quirks::from([Quirk::OtherMaxTokens]),
+                "max_completion_tokens",
+            ),
+            (
+                Provider::OpenAi,
+                Quirks::from([Quirk::OtherMaxTokens]),
+                "max_tokens",
+            ),
+        ] {
+            let plan = Plan {
+                request: &request,
+                provider,
+                quirks: &quirks,
+                streamed: false,
+                force_tool: false,
+            };
+            assert_eq!(body(&plan)[name], 8192, "{provider:?}");
+        }
+    }
+
+    #[test]
+    fn a_conversation_with_tools_is_written_in_order() {
+        let mut request = Request::ask("m", "read it");
+        request.system = vec![Block::stable("be brief"), Block::text("")];
+        let call = |arguments: &str| ToolCall {
+            id: "c1".into(),
+            name: "read".into(),
+            arguments: Arguments::read(arguments),
+            signature: None,
+        };
+        let mut said = Message::assistant("");
+        said.parts.push(Part::ToolCall(call(r#"{"path": "a"}"#)));
+        said.parts.push(Part::ToolCall(call(r#"{"path"#)));
+        request.messages.push(said);
+        let result = |outcome| ToolResult {
+            id: "c1".into(),
+            name: "read".into(),
+            content: "x".into(),
+            outcome,
+        };
+        request.messages.push(Message::results(vec![
+            result(Outcome::Done),
+            result(Outcome::Failed),
+        ]));
+        let quirks = Quirks::new();
+        let plan = Plan {
+            request: &request,
+            provider: Provider::OpenAi,
+            quirks: &quirks,
+            streamed: true,
+            force_tool: false,
+        };
+        let body = body(&plan);
+        assert_eq!(
+            body["messages"],
+            json!([
+                {"role": "system", "content": "be brief"},
+                {"role": "user", "content": "read it"},
+                {"role": "assistant", "content": null, "tool_calls": [
+                    {"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{\"path\": \"a\"}"}},
+                    {"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{\"malformed\":\"{\\\"path\"}"}},
+                ]},
+                {"role": "tool", "tool_call_id": "c1", "content": "x"},
+                {"role": "tool", "tool_call_id": "c1", "content": "error: x"},
+            ])
+        );
+        assert_eq!(body["stream_options"], json!({"include_usage": true}));
+    }
+}
