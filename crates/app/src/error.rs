@@ -18,6 +18,8 @@ pub enum Code {
     Kit,
     /// git failed.
     Git,
+    /// Another program could not be run.
+    Command,
 }
 
 impl Code {
@@ -29,6 +31,7 @@ impl Code {
             Self::NotFound => "E_NOT_FOUND",
             Self::Kit => "E_KIT",
             Self::Git => "E_GIT",
+            Self::Command => "E_COMMAND",
         }
     }
 }
@@ -63,8 +66,20 @@ impl Place {
     }
 }
 
-#[derive(Clone, Debug, thiserror::Error)]
-pub struct Error {
+/// Why a use case stopped: something of its own, or what a product below says.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("{0}")]
+    Own(Box<Fault>),
+    #[error(transparent)]
+    Recipe(#[from] recipe::Error),
+    #[error(transparent)]
+    Template(#[from] template::Error),
+}
+
+/// A failure that this crate found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
     pub code: Code,
     /// A whole sentence or several lines of them.
     pub message: String,
@@ -74,23 +89,28 @@ pub struct Error {
 
 impl Error {
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self {
+        let message = message.into();
+        Self::Own(Box::new(Fault {
             code,
-            message: message.into(),
+            message,
             place: None,
             hint: None,
-        }
+        }))
     }
 
     #[must_use]
     pub fn at(mut self, place: Place) -> Self {
-        self.place = Some(place);
+        if let Self::Own(fault) = &mut self {
+            fault.place = Some(place);
+        }
         self
     }
 
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        if let Self::Own(fault) = &mut self {
+            fault.hint = Some(hint.into());
+        }
         self
     }
 }
@@ -101,7 +121,19 @@ impl From<workspace::Error> for Error {
     }
 }
 
-impl fmt::Display for Error {
+impl From<vcs::Error> for Error {
+    fn from(error: vcs::Error) -> Self {
+        Self::new(Code::Git, error.to_string())
+    }
+}
+
+impl From<exec::Error> for Error {
+    fn from(error: exec::Error) -> Self {
+        Self::new(Code::Command, error.to_string())
+    }
+}
+
+impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(place) = &self.place {
             write!(

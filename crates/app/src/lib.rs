@@ -12,11 +12,17 @@ mod error;
 mod nearest;
 mod surroundings;
 
+pub mod demo;
+pub mod doctor;
 pub mod init;
+pub mod kits;
 pub mod project;
+pub mod recipes;
 pub mod settings;
+pub mod templates;
 
-pub use error::{Code, Error, Place};
+pub use error::{Code, Error, Fault, Place};
+pub use exec::Cancel;
 pub use nearest::nearest;
 pub use project::Project;
 pub use settings::Settings;

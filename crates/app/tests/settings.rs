@@ -5,9 +5,9 @@
 use std::path::{Path, PathBuf};
 
 use app::settings::{Color, OnConflict, commented_file};
-use app::{Settings, Surroundings};
+use app::{Fault, Settings, Surroundings};
 
-fn resolve(file: &str, variables: &[(&str, &str)]) -> Result<Settings, app::Error> {
+fn resolve(file: &str, variables: &[(&str, &str)]) -> Result<Settings, Fault> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("drawloom.toml");
     std::fs::write(&path, file).unwrap();
@@ -16,7 +16,10 @@ fn resolve(file: &str, variables: &[(&str, &str)]) -> Result<Settings, app::Erro
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     surroundings.variables = pairs.collect();
-    Settings::resolve(Some(&path), &surroundings)
+    Settings::resolve(Some(&path), &surroundings).map_err(|error| match error {
+        app::Error::Own(fault) => *fault,
+        other => panic!("{other}"),
+    })
 }
 
 /// `expected` is `line:column message (hint)`; the place is left out for variables.
@@ -62,7 +65,7 @@ fn variables_override_the_file() {
     let settings = resolve(file, &variables).unwrap();
     assert_eq!(settings.run.on_conflict, OnConflict::Force);
     assert!(settings.run.trust);
-    assert_eq!(settings.limits.fuel_max, 1000);
+    assert_eq!(settings.limits.expr.fuel_max, 1000);
     assert_eq!(
         settings.recipes.dirs,
         [PathBuf::from("a"), PathBuf::from("b/c")]

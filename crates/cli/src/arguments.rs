@@ -132,10 +132,14 @@ pub(crate) fn read(words: Vec<OsString>) -> Result<Reading, Trouble> {
         Ok(cli) => cli,
         Err(error) => return shown_or_wrong(&error),
     };
-    if let Command::Run(run) | Command::Recipe(recipe::Recipe::Run(run)) = &mut cli.command {
-        run.values = parts.given;
-        run.words = original;
-        run.wants_recipe_help = parts.wants_recipe_help;
+    match &mut cli.command {
+        Command::Run(run) | Command::Recipe(recipe::Recipe::Run(run)) => {
+            run.values = parts.given;
+            run.words = original;
+            run.wants_recipe_help = parts.wants_recipe_help;
+        }
+        Command::Update(update) => update.words = original,
+        _ => {}
     }
     Ok(Reading::Command(cli))
 }

@@ -32,11 +32,7 @@ pub(crate) fn render(diff: &Diff, path: &str) -> String {
 fn render_hunk(text: &mut String, hunk: &Hunk) {
     let _ = writeln!(text, "{HUNK}{}{HUNK:#}", hunk.header);
     for line in &hunk.lines {
-        match line.tag {
-            Tag::Context => render_line(text, line, Style::new()),
-            Tag::Removed => render_line(text, line, REMOVED),
-            Tag::Added => render_line(text, line, ADDED),
-        }
+        render_line(text, line, style_of(line.tag));
     }
 }
 
@@ -57,6 +53,76 @@ fn render_line(text: &mut String, line: &Line, style: Style) {
     }
 }
 
+/// A unified diff that is already text, coloured the same way.
+pub(crate) fn colored(unified: &str) -> String {
+    let mut text = String::new();
+    let mut lines = unified.split_inclusive('\n').peekable();
+    let mut in_header = true;
+    while let Some(line) = lines.next() {
+        let bare = line.trim_end_matches('\n');
+        if line.starts_with("@@") {
+            in_header = false;
+            let _ = writeln!(text, "{HUNK}{bare}{HUNK:#}");
+        } else if in_header {
+            let _ = writeln!(text, "{HEADER}{bare}{HEADER:#}");
+        } else if is_change(line) {
+            let mut block = line.to_owned();
+            while let Some(next) = lines.next_if(|next| is_change(next)) {
+                block.push_str(next);
+            }
+            text.push_str(&colored_block(&block));
+        } else {
+            text.push_str(line);
+        }
+    }
+    text
+}
+
+fn is_change(line: &str) -> bool {
+    line.starts_with(['-', '+', '\\'])
+}
+
+/// Lines that were replaced; the words that differ are found by comparing the two sides again.
+fn colored_block(block: &str) -> String {
+    let side = |sign: char| -> String {
+        let lines = block
+            .split_inclusive('\n')
+            .filter(|line| line.starts_with(sign));
+        lines.map(|line| &line[1..]).collect()
+    };
+    let (old, new) = (side('-'), side('+'));
+    let again = Diff::between(Some(old.as_bytes()), Some(new.as_bytes()));
+    let mut emphasised = String::new();
+    if let Body::Lines(hunks) = &again.body {
+        for hunk in hunks {
+            for line in &hunk.lines {
+                render_line(&mut emphasised, line, style_of(line.tag));
+            }
+        }
+    }
+    if anstream::adapter::strip_str(&emphasised).to_string() == block {
+        return emphasised;
+    }
+    let mut plain = String::new();
+    for line in block.lines() {
+        let style = match line.chars().next() {
+            Some('-') => REMOVED,
+            Some('+') => ADDED,
+            _ => Style::new(),
+        };
+        let _ = writeln!(plain, "{style}{line}{style:#}");
+    }
+    plain
+}
+
+fn style_of(tag: Tag) -> Style {
+    match tag {
+        Tag::Context => Style::new(),
+        Tag::Removed => REMOVED,
+        Tag::Added => ADDED,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,6 +135,9 @@ mod tests {
         let styled = render(&diff, "a.txt");
         let plain = anstream::adapter::strip_str(&styled).to_string();
         assert_eq!(plain, diff.unified("a.txt"));
+        let again = colored(&diff.unified("a.txt"));
+        assert_eq!(anstream::adapter::strip_str(&again).to_string(), plain);
+        assert!(again.contains("\u{1b}[1m\u{1b}[4m"), "{again:?}");
         assert!(
             styled.contains("\u{1b}[1m\u{1b}[4m"),
             "the changed word stands out: {styled:?}"

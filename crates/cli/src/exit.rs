@@ -90,6 +90,41 @@ impl Trouble {
         Self::new(Exit::Usage, "E_USAGE", message)
     }
 
+    /// Answers that could not be read; `text` is what was read.
+    pub(crate) fn answers(error: prompt::Error, text: &str) -> Self {
+        let (origin, line, column, detail, hint) = match error {
+            prompt::Error::AnswersUnreadable {
+                origin,
+                line,
+                column,
+                detail,
+                hint,
+            } => (origin, Some(line), Some(column), detail, Some(hint)),
+            prompt::Error::AnswersMisshapen {
+                origin,
+                detail,
+                hint,
+            } => (origin, None, None, detail, Some(hint)),
+            other => return Self::failed("E_ANSWERS", other.to_string()),
+        };
+        let excerpt = line.and_then(|line| text.lines().nth(line.saturating_sub(1)));
+        let problem = Problem {
+            message: format!("the answers cannot be read: {detail}"),
+            file: Some(origin),
+            line,
+            column,
+            caret: column.map_or(0, |column| column.saturating_sub(1)),
+            width: 1,
+            excerpt: excerpt.map(str::to_owned),
+            notes: Vec::new(),
+            hint: hint.map(str::to_owned),
+        };
+        Self {
+            problems: vec![problem],
+            ..Self::failed("E_ANSWERS", "")
+        }
+    }
+
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         if let Some(last) = self.problems.last_mut() {
@@ -119,25 +154,31 @@ impl Trouble {
 
 impl From<app::Error> for Trouble {
     fn from(error: app::Error) -> Self {
-        let place = error.place;
+        match error {
+            app::Error::Own(fault) => Self::from(*fault),
+            app::Error::Recipe(error) => Self::from(error),
+            app::Error::Template(error) => Self::from(error),
+        }
+    }
+}
+
+impl From<app::Fault> for Trouble {
+    fn from(fault: app::Fault) -> Self {
+        let place = fault.place;
         let problem = Problem {
-            message: error.message,
+            message: fault.message,
             file: place.as_ref().map(|place| place.file.display().to_string()),
             line: place.as_ref().map(|place| place.line),
             column: place.as_ref().map(|place| place.column),
             caret: place.as_ref().map_or(0, |place| place.column - 1),
             width: 1,
-            notes: Vec::new(),
             excerpt: place.map(|place| place.excerpt),
-            hint: error.hint,
+            notes: Vec::new(),
+            hint: fault.hint,
         };
-        let code = error.code.as_str().to_owned();
         Self {
-            exit: Exit::Failed,
-            code,
             problems: vec![problem],
-            note: None,
-            shown: None,
+            ..Self::failed(fault.code.as_str(), "")
         }
     }
 }
@@ -146,4 +187,96 @@ impl From<workspace::Error> for Trouble {
     fn from(error: workspace::Error) -> Self {
         app::Error::from(error).into()
     }
+}
+
+impl From<recipe::Error> for Trouble {
+    fn from(error: recipe::Error) -> Self {
+        let (exit, code) = exit_of(error.kind());
+        Self {
+            exit,
+            code: code.to_owned(),
+            problems: error.diagnostics().iter().map(Problem::from).collect(),
+            note: error.on_error().map(str::to_owned),
+            shown: None,
+        }
+    }
+}
+
+/// The exit and the code of every kind of failure that a recipe can have.
+fn exit_of(kind: recipe::Kind) -> (Exit, &'static str) {
+    use recipe::Kind;
+    match kind {
+        Kind::Usage => (Exit::Usage, "E_USAGE"),
+        Kind::Manifest => (Exit::Failed, "E_MANIFEST"),
+        Kind::Missing => (Exit::Failed, "E_MISSING_VALUES"),
+        Kind::NotFound => (Exit::Failed, "E_NOT_FOUND"),
+        Kind::Template => (Exit::Failed, "E_TEMPLATE"),
+        Kind::Answers => (Exit::Failed, "E_ANSWERS"),
+        Kind::Path => (Exit::Failed, "E_PATH"),
+        Kind::Inject => (Exit::Failed, "E_INJECT"),
+        Kind::Untrusted => (Exit::Failed, "E_UNTRUSTED"),
+        Kind::Command => (Exit::Failed, "E_COMMAND"),
+        Kind::Aborted => (Exit::Failed, "E_ABORTED"),
+        Kind::Limit => (Exit::Failed, "E_LIMIT"),
+        Kind::Unsupported => (Exit::Failed, "E_UNSUPPORTED"),
+        Kind::Io => (Exit::Failed, "E_FILE"),
+        _ => (Exit::Failed, "E_RECIPE"),
+    }
+}
+
+impl From<&recipe::Diagnostic> for Problem {
+    fn from(diagnostic: &recipe::Diagnostic) -> Self {
+        let place = diagnostic.place;
+        let column = place.map(|place| place.column as usize);
+        Self {
+            message: diagnostic.message.clone(),
+            file: diagnostic.file.clone(),
+            line: place.map(|place| place.line as usize),
+            column,
+            caret: column.map_or(0, |column| column.saturating_sub(1)),
+            width: place.map_or(1, |place| place.width as usize),
+            excerpt: diagnostic.excerpt.clone(),
+            notes: Vec::new(),
+            hint: diagnostic.hint.clone(),
+        }
+    }
+}
+
+impl From<template::Error> for Trouble {
+    fn from(error: template::Error) -> Self {
+        let excerpt = error.excerpt().map(str::to_owned);
+        let line = usize::try_from(error.line()).ok().filter(|line| *line > 0);
+        let problem = Problem {
+            message: error.message().to_owned(),
+            file: Some(error.file().to_owned()),
+            line,
+            column: line.and(usize::try_from(error.column()).ok()),
+            caret: excerpt
+                .as_deref()
+                .map_or(0, |text| characters(text, error.column())),
+            width: 1,
+            excerpt,
+            notes: error
+                .chain()
+                .iter()
+                .map(|link| format!("{} at {}", link.what, link.place))
+                .collect(),
+            hint: error.hint().map(str::to_owned),
+        };
+        Self {
+            problems: vec![problem],
+            ..Self::failed(error.code(), "")
+        }
+    }
+}
+
+/// How many characters the first `units` UTF-16 units of a text are.
+fn characters(text: &str, units: u32) -> usize {
+    let mut left = units as usize;
+    let fits = |c: &char| {
+        let fits = c.len_utf16() <= left;
+        left = left.saturating_sub(c.len_utf16());
+        fits
+    };
+    text.chars().take_while(fits).count()
 }

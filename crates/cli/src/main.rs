@@ -7,12 +7,17 @@ mod arguments;
 mod command;
 mod diff;
 mod exit;
+mod input;
+mod interrupt;
+mod outcome;
 mod output;
+mod person;
 mod progress;
 mod report;
 mod rerun;
 mod session;
 mod split;
+mod table;
 mod values;
 
 #[cfg(test)]
@@ -34,6 +39,7 @@ fn main() -> ExitCode {
         Err(trouble) => Err(trouble),
     };
     match ended {
+        _ if interrupt::was_interrupted() => Exit::Interrupted.into(),
         Ok(exit) => exit.into(),
         Err(trouble) => {
             output::trouble(&trouble, form);

@@ -45,7 +45,9 @@ impl Progress {
                 bar.finish_and_clear();
             }
         });
-        Self { running: Some((sender, thread)) }
+        Self {
+            running: Some((sender, thread)),
+        }
     }
 
     /// Says what is being done now.

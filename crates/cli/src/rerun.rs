@@ -48,7 +48,7 @@ fn names_file(word: &OsStr, path: &str) -> bool {
 }
 
 /// `--name=value` keeps its name bare, because nothing in it needs quotes.
-fn quote(word: &str) -> String {
+pub(crate) fn quote(word: &str) -> String {
     let is_plain = |name: &str| {
         name.starts_with("--")
             && name

@@ -30,8 +30,8 @@ pub(super) const ALL: &[Key] = &[
         section: "recipes",
         name: "dirs",
         kind: Kind::Paths(|settings, dirs| settings.recipes.dirs = dirs),
-        about: &["Folders with recipes, relative to this file."],
-        default: r#"[".drawloom/recipes"]"#,
+        about: &["More folders with recipes, beside .drawloom/recipes; relative to this file."],
+        default: "[]",
     },
     Key {
         section: "run",
@@ -60,7 +60,7 @@ pub(super) const ALL: &[Key] = &[
     Key {
         section: "limits",
         name: "fuel_max",
-        kind: Kind::Count(|settings, count| settings.limits.fuel_max = count),
+        kind: Kind::Count(|settings, count| settings.limits.expr.fuel_max = count),
         about: &["Steps of work one render may take."],
         default: "20000000",
     },
@@ -68,7 +68,7 @@ pub(super) const ALL: &[Key] = &[
         section: "limits",
         name: "depth_max",
         kind: Kind::Count(|settings, count| {
-            settings.limits.depth_max = u32::try_from(count).unwrap_or(u32::MAX);
+            settings.limits.expr.depth_max = u32::try_from(count).unwrap_or(u32::MAX)
         }),
         about: &["Nested calls, includes and expressions."],
         default: "400",
@@ -76,20 +76,44 @@ pub(super) const ALL: &[Key] = &[
     Key {
         section: "limits",
         name: "string_bytes_max",
-        kind: Kind::Count(|settings, count| {
-            settings.limits.string_bytes_max = usize::try_from(count).unwrap_or(usize::MAX);
-        }),
+        kind: Kind::Count(|settings, count| settings.limits.expr.string_bytes_max = size(count)),
         about: &["Bytes in one string."],
         default: "16777216",
     },
     Key {
         section: "limits",
         name: "items_max",
-        kind: Kind::Count(|settings, count| {
-            settings.limits.items_max = usize::try_from(count).unwrap_or(usize::MAX);
-        }),
+        kind: Kind::Count(|settings, count| settings.limits.expr.items_max = size(count)),
         about: &["Items in one list or object."],
         default: "1000000",
+    },
+    Key {
+        section: "limits",
+        name: "template_bytes_max",
+        kind: Kind::Count(|settings, count| settings.limits.template_bytes_max = size(count)),
+        about: &["Bytes in one template."],
+        default: "16777216",
+    },
+    Key {
+        section: "limits",
+        name: "parts_max",
+        kind: Kind::Count(|settings, count| settings.limits.parts_max = size(count)),
+        about: &["Tags and interpolations in one template."],
+        default: "100000",
+    },
+    Key {
+        section: "limits",
+        name: "blocks_nested_max",
+        kind: Kind::Count(|settings, count| settings.limits.blocks_nested_max = size(count)),
+        about: &["Blocks inside each other."],
+        default: "200",
+    },
+    Key {
+        section: "limits",
+        name: "output_bytes_max",
+        kind: Kind::Count(|settings, count| settings.limits.output_bytes_max = size(count)),
+        about: &["Bytes one render may print."],
+        default: "67108864",
     },
     Key {
         section: "output",
@@ -130,6 +154,11 @@ impl Key {
     }
 }
 
+/// A limit beyond what can be addressed is no limit.
+fn size(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
 pub(super) fn one_of<'a>(choices: &[&'static str], text: &'a str) -> Result<&'a str, String> {
     if choices.contains(&text) {
         return Ok(text);
@@ -154,6 +183,11 @@ fn flag(text: &str) -> Result<bool, String> {
         "false" | "0" | "" => Ok(false),
         _ => Err(format!("must be true or false, not \"{text}\"")),
     }
+}
+
+/// The names of all variables that are settings.
+pub fn variables() -> Vec<String> {
+    ALL.iter().map(Key::variable).collect()
 }
 
 /// The file that `init` writes: every key with its default, commented out.

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::surroundings::Surroundings;
 use crate::{Code, Error};
 
-pub use keys::commented_file;
+pub use keys::{commented_file, variables};
+pub use recipe::OnConflict;
 
 pub const FILE_NAME: &str = "drawloom.toml";
 
@@ -17,13 +18,13 @@ pub const FILE_NAME: &str = "drawloom.toml";
 pub struct Settings {
     pub recipes: Recipes,
     pub run: Run,
-    pub limits: expr::Limits,
+    pub limits: template::Limits,
     pub output: Output,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipes {
-    /// Folders with recipes, relative to the project's root.
+    /// Folders with recipes beside `.drawloom/recipes`, relative to the project's root.
     pub dirs: Vec<PathBuf>,
 }
 
@@ -32,16 +33,6 @@ pub struct Run {
     pub on_conflict: OnConflict,
     /// Whether recipes from kits may run commands without `--trust`.
     pub trust: bool,
-}
-
-/// What to do with a file that exists and differs from what would be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnConflict {
-    /// Show the difference and ask; without a terminal, fail.
-    Ask,
-    Force,
-    Skip,
-    Fail,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,14 +50,12 @@ pub enum Color {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            recipes: Recipes {
-                dirs: vec![PathBuf::from(".drawloom/recipes")],
-            },
+            recipes: Recipes { dirs: Vec::new() },
             run: Run {
                 on_conflict: OnConflict::Ask,
                 trust: false,
             },
-            limits: expr::Limits::default(),
+            limits: template::Limits::default(),
             output: Output { color: Color::Auto },
         }
     }

@@ -1,6 +1,11 @@
 //! `drawloom demo`: the two passes shown from beginning to end, offline.
 
+use app::demo::{self, ANSWERS_FILE, RESULT_FILE};
 use clap::Args;
+use clap::builder::styling::{AnsiColor, Style};
+
+use crate::exit::{Exit, Trouble};
+use crate::output;
 
 /// Watch the two passes, offline, in a temporary folder
 ///
@@ -12,11 +17,72 @@ Examples:
   drawloom demo")]
 pub(crate) struct Demo {}
 
+const TITLE: Style = AnsiColor::Green.on_default().bold();
+const COMMAND: Style = AnsiColor::Cyan.on_default().bold();
+const ASIDE: Style = Style::new().dimmed();
+
 impl Demo {
-    pub(crate) fn run(
-        &self,
-        _session: &crate::session::Session,
-    ) -> Result<crate::exit::Exit, crate::exit::Trouble> {
-        Ok(crate::exit::Exit::Done)
+    pub(crate) fn run(&self) -> Result<Exit, Trouble> {
+        let demo = demo::Demo::prepare()?;
+        title("1. A recipe asks. Nothing is written yet; the questions are one document.")?;
+        expect(&demo, &["run", "card", "Customer"], Exit::AnswersNeeded)?;
+
+        title("2. Somebody answers: you, or any model. This file was written beforehand.")?;
+        show(&demo, ANSWERS_FILE)?;
+
+        let with_answers = ["run", "card", "Customer", "--answers", ANSWERS_FILE];
+        title("3. With answers, a dry run shows what would change.")?;
+        let dry_run: Vec<&str> = with_answers.iter().copied().chain(["--dry-run"]).collect();
+        expect(&demo, &dry_run, Exit::Done)?;
+
+        title("4. The same without --dry-run checks the answers and writes all files together.")?;
+        expect(&demo, &with_answers, Exit::Done)?;
+        show(&demo, RESULT_FILE)?;
+
+        output::styled(&format!(
+            "{TITLE}That was all.{TITLE:#} The project is in {}\n\
+             Start your own: drawloom init\n",
+            demo.folder.display()
+        ))?;
+        Ok(Exit::Done)
     }
+}
+
+fn title(text: &str) -> Result<(), Trouble> {
+    output::styled(&format!("{TITLE}{text}{TITLE:#}\n\n"))
+}
+
+/// Runs a command, shows what it prints, and makes sure that it ends as it should.
+fn expect(demo: &demo::Demo, words: &[&str], exit: Exit) -> Result<(), Trouble> {
+    let ran = demo.run(words)?;
+    let code = ran
+        .exit
+        .map_or_else(|| "none".to_owned(), |code| code.to_string());
+    output::styled(&format!("{COMMAND}$ {}{COMMAND:#}\n", ran.line))?;
+    output::styled(&framed(&ran.out))?;
+    output::styled(&framed(&ran.err))?;
+    output::styled(&format!("{ASIDE}(exit code {code}){ASIDE:#}\n\n"))?;
+    if ran.exit == Some(exit as i32) {
+        return Ok(());
+    }
+    let message = format!(
+        "`{}` ended with exit code {code}, not {}",
+        ran.line, exit as i32
+    );
+    Err(Trouble::failed("E_DEMO", message).hint("please report this"))
+}
+
+fn show(demo: &demo::Demo, path: &str) -> Result<(), Trouble> {
+    let text = demo.read(path)?;
+    output::styled(&format!(
+        "{COMMAND}$ cat {path}{COMMAND:#}\n{}\n",
+        framed(&text)
+    ))
+}
+
+/// Set off from the demo's own words.
+fn framed(text: &str) -> String {
+    text.lines()
+        .map(|line| format!("{}\n", format!("  {line}").trim_end()))
+        .collect()
 }

@@ -26,7 +26,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Trouble> {
         Command::Kit(kit) => kit.run(&session),
         Command::Import(import) => import.run(&session),
         Command::Init(init) => init.run(&session),
-        Command::Demo(demo) => demo.run(&session),
+        Command::Demo(demo) => demo.run(),
         Command::Doctor(doctor) => doctor.run(&session),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),

@@ -3,7 +3,20 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use app::Project;
 use clap::{Args, ValueEnum};
+use indexmap::IndexMap;
+use prompt::Answers;
+use recipe::manifest::{Type, Variable};
+use recipe::{AskMissing, Given, Mode, OnConflict, Request, Strictness, Trust};
+
+use crate::command::recipe::info;
+use crate::exit::{Exit, Trouble};
+use crate::output::Form;
+use crate::person::{Echo, Person};
+use crate::rerun::rerun;
+use crate::session::Session;
+use crate::{arguments, input, interrupt, outcome, output, values};
 
 /// Run a recipe
 ///
@@ -104,10 +117,186 @@ pub(crate) struct Writing {
 }
 
 impl Run {
-    pub(crate) fn run(
-        &self,
-        _session: &crate::session::Session,
-    ) -> Result<crate::exit::Exit, crate::exit::Trouble> {
-        Ok(crate::exit::Exit::Done)
+    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+        if self.asking.ai_mode != "stdout" {
+            let message = format!("there is no AI mode `{}`", self.asking.ai_mode);
+            return Err(Trouble::usage(message).hint(
+                "this version has `stdout`, which prints the questions and reads `--answers`",
+            ));
+        }
+        let project = session.project()?;
+        let words = self.words_of_name();
+        let found = app::recipes::find(&project, &session.surroundings.cwd, &words)?;
+        if self.wants_recipe_help {
+            return recipe_help(&found.recipe, &words[..found.words].join(" "));
+        }
+        let values = &self.values[found.words - 1..];
+        let request = self.request(session, &project, &found.recipe, values)?;
+        let form = Form::from(self.json);
+        let mut person = Person::new(match form {
+            Form::Text => Echo::Lines,
+            Form::Json => Echo::Nothing,
+        });
+        let outcome = recipe::run(&found.recipe, &project.root, &request, &mut person)?;
+        outcome::show(outcome, &request, form)
     }
+
+    /// The recipe's name and the words after it that may still belong to it (`kit cookbook recipe`).
+    fn words_of_name(&self) -> Vec<String> {
+        let values = self.values.iter().take_while(|word| !word.starts_with('-'));
+        std::iter::once(&self.recipe)
+            .chain(values)
+            .cloned()
+            .collect()
+    }
+
+    fn request(
+        &self,
+        session: &Session,
+        project: &Project,
+        recipe: &recipe::Recipe,
+        values: &[String],
+    ) -> Result<Request, Trouble> {
+        let variables = Names(&recipe.manifest.variables);
+        let mut given = values::read(values, |name| variables.is_flag(name))?;
+        values::read_set(&self.asking.set, &mut given)?;
+        variables.check_options(&given)?;
+        let rerun = rerun(&self.words);
+        Ok(Request {
+            values: given,
+            answers: answers(session, &self.asking.answers)?,
+            conflicts: self.writing.on_conflict(project.settings.run.on_conflict),
+            trust: trust(self.writing.trust || project.settings.run.trust),
+            mode: if self.writing.dry_run {
+                Mode::DryRun
+            } else {
+                Mode::Perform
+            },
+            ask_missing: self.ask_missing()?,
+            rerun_command: rerun.command,
+            answers_path: rerun.answers_path,
+            prompt_template: self.prompt_template(session)?,
+            strict: if self.writing.strict {
+                Strictness::Strict
+            } else {
+                Strictness::Lenient
+            },
+            now_ms: Some(session.surroundings.now_ms),
+            cancel: Some(interrupt::cancel()),
+        })
+    }
+
+    fn ask_missing(&self) -> Result<AskMissing, Trouble> {
+        match self.asking.ask {
+            Some(Ask::Person) if !output::has_person() => {
+                Err(Trouble::usage("`--ask person` needs a terminal")
+                    .hint("give the values as options, or use `--ask document`"))
+            }
+            Some(Ask::Person) => Ok(AskMissing::Person),
+            Some(Ask::Document) => Ok(AskMissing::Document),
+            Some(Ask::Nobody) => Ok(AskMissing::Fail),
+            None if output::has_person() && !self.json => Ok(AskMissing::Person),
+            None => Ok(AskMissing::Fail),
+        }
+    }
+
+    fn prompt_template(&self, session: &Session) -> Result<Option<String>, Trouble> {
+        let path = self.asking.prompt_template.as_ref();
+        path.map(|path| input::file_text(session, path)).transpose()
+    }
+}
+
+impl Writing {
+    /// A flag says it for this run, the settings for all.
+    fn on_conflict(&self, usual: OnConflict) -> OnConflict {
+        match (self.force, self.skip_existing) {
+            (true, _) => OnConflict::Force,
+            (_, true) => OnConflict::Skip,
+            _ => usual,
+        }
+    }
+}
+
+pub(crate) fn trust(given: bool) -> Trust {
+    if given { Trust::Given } else { Trust::Asked }
+}
+
+/// The answers of all files, later ones over earlier ones; `None` when no file is named.
+pub(crate) fn answers(session: &Session, files: &[PathBuf]) -> Result<Option<Answers>, Trouble> {
+    let mut joined: Option<Answers> = None;
+    for file in files {
+        let text = input::file_text(session, file)?;
+        let origin = if file.as_os_str() == "-" {
+            "stdin".to_owned()
+        } else {
+            file.display().to_string()
+        };
+        let answers =
+            Answers::read(&text, &origin).map_err(|error| Trouble::answers(error, &text))?;
+        joined.get_or_insert_default().extend(answers);
+    }
+    Ok(joined)
+}
+
+fn recipe_help(recipe: &recipe::Recipe, name: &str) -> Result<Exit, Trouble> {
+    let mut text = info::as_text(recipe, name);
+    text.push_str("\nOptions of drawloom itself, such as --dry-run: drawloom run --help\n");
+    output::styled(&text)?;
+    Ok(Exit::Done)
+}
+
+/// A recipe's variables by every way to write their names.
+struct Names<'a>(&'a IndexMap<String, Variable>);
+
+impl Names<'_> {
+    fn find(&self, name: &str) -> Option<&Variable> {
+        let name = name.split_once('.').map_or(name, |(object, _)| object);
+        let wanted = folded(name);
+        let found = self.0.get(name);
+        found.or_else(|| {
+            self.0
+                .iter()
+                .find(|(name, _)| folded(name) == wanted)
+                .map(|(_, v)| v)
+        })
+    }
+
+    fn is_flag(&self, name: &str) -> bool {
+        let is_boolean = |variable: &Variable| variable.kind == Type::Boolean;
+        let negated = || name.strip_prefix("no-").and_then(|rest| self.find(rest));
+        self.find(name).or_else(negated).is_some_and(is_boolean)
+    }
+
+    /// A mistyped option of drawloom itself is better named as such than as an unknown variable.
+    fn check_options(&self, given: &Given) -> Result<(), Trouble> {
+        let tree = arguments::tree();
+        let own = tree
+            .find_subcommand("run")
+            .into_iter()
+            .flat_map(clap::Command::get_arguments);
+        let options: Vec<&str> = own
+            .chain(tree.get_arguments())
+            .filter_map(clap::Arg::get_long)
+            .collect();
+        for (name, _) in &given.named {
+            let is_known = self.find(name).is_some() || self.is_flag(name);
+            let near_variable = || app::nearest(name, self.0.keys().map(String::as_str)).is_some();
+            if is_known || near_variable() {
+                continue;
+            }
+            if let Some(meant) = app::nearest(name, options.iter().copied()) {
+                return Err(Trouble::usage(format!("there is no option `--{name}`"))
+                    .hint(format!("did you mean `--{meant}`?")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `mainField`, `main_field` and `main-field` are one name.
+fn folded(name: &str) -> String {
+    name.chars()
+        .filter(|c| !matches!(c, '-' | '_'))
+        .flat_map(char::to_lowercase)
+        .collect()
 }

@@ -1,6 +1,19 @@
 //! `drawloom update`: a newer recipe merged into what it generated before.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
+
 use clap::Args;
+use clap::builder::styling::AnsiColor;
+use recipe::{Mode, Request, UpdateOutcome, UpdateReport, UpdateStatus};
+
+use crate::command::run;
+use crate::exit::{Exit, Problem, Trouble};
+use crate::output::Form;
+use crate::person::{Echo, Person};
+use crate::rerun::rerun;
+use crate::session::Session;
+use crate::{diff, interrupt, outcome, output};
 
 /// Merge a newer recipe into the files it generated
 ///
@@ -15,6 +28,9 @@ Examples:
 pub(crate) struct Update {
     /// A recipe's name or path, as it was given to `run`
     recipe: String,
+    /// Answers to questions that the newer recipe asks, as JSON; `-` reads stdin
+    #[arg(long, value_name = "FILE")]
+    answers: Vec<PathBuf>,
     /// Show the differences; write nothing
     #[arg(long)]
     dry_run: bool,
@@ -24,13 +40,117 @@ pub(crate) struct Update {
     /// Print the result as one JSON document
     #[arg(long)]
     json: bool,
+
+    /// The command line as it was typed, for the command that runs it again.
+    #[arg(skip)]
+    pub(crate) words: Vec<OsString>,
 }
 
 impl Update {
-    pub(crate) fn run(
-        &self,
-        _session: &crate::session::Session,
-    ) -> Result<crate::exit::Exit, crate::exit::Trouble> {
-        Ok(crate::exit::Exit::Done)
+    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+        let project = session.project()?;
+        let words = [self.recipe.clone()];
+        let found = app::recipes::find(&project, &session.surroundings.cwd, &words)?;
+        let rerun = rerun(&self.words);
+        let request = Request {
+            answers: run::answers(session, &self.answers)?,
+            trust: run::trust(self.trust || project.settings.run.trust),
+            mode: if self.dry_run {
+                Mode::DryRun
+            } else {
+                Mode::Perform
+            },
+            rerun_command: rerun.command,
+            answers_path: rerun.answers_path,
+            now_ms: Some(session.surroundings.now_ms),
+            cancel: Some(interrupt::cancel()),
+            ..Request::default()
+        };
+        let form = Form::from(self.json);
+        let mut person = Person::new(match form {
+            Form::Text => Echo::Lines,
+            Form::Json => Echo::Nothing,
+        });
+        let updated = recipe::update(&found.recipe, &project.root, &request, &mut person)?;
+        match updated {
+            UpdateOutcome::Done(report) => done(&report, form),
+            UpdateOutcome::Shown(report) => shown(&report, form),
+            UpdateOutcome::AnswersNeeded(needed) => {
+                outcome::answers_needed(&needed, &request, form)
+            }
+        }
+    }
+}
+
+fn done(report: &UpdateReport, form: Form) -> Result<Exit, Trouble> {
+    match form {
+        Form::Json => output::json(&outcome::tagged("done", report))?,
+        Form::Text => say(report),
+    }
+    if report.conflicts == 0 {
+        return Ok(Exit::Done);
+    }
+    let conflicted = report
+        .files
+        .iter()
+        .filter(|file| file.status == UpdateStatus::Conflicted);
+    let problems = conflicted.map(|file| Problem {
+        message: format!(
+            "{} was changed here and in the recipe, in the same lines",
+            file.path
+        ),
+        file: Some(file.path.as_str().to_owned()),
+        ..Problem::default()
+    });
+    let problems = problems.collect();
+    Err(Trouble {
+        problems,
+        ..Trouble::failed("E_CONFLICT", "")
+    }
+    .hint("the files have conflict marks (<<<<<<<): edit them, as after a merge"))
+}
+
+fn shown(report: &UpdateReport, form: Form) -> Result<Exit, Trouble> {
+    if form == Form::Json {
+        output::json(&outcome::tagged("dry-run", report))?;
+        return Ok(Exit::Done);
+    }
+    let differences: String = report
+        .files
+        .iter()
+        .map(|file| diff::colored(&file.diff))
+        .collect();
+    output::styled(&differences)?;
+    say(report);
+    output::say("dry run: nothing was written");
+    Ok(Exit::Done)
+}
+
+fn say(report: &UpdateReport) {
+    for file in &report.files {
+        let (word, color) = match file.status {
+            UpdateStatus::Created => ("created", AnsiColor::Green),
+            UpdateStatus::Updated => ("updated", AnsiColor::Yellow),
+            UpdateStatus::Merged => ("merged", AnsiColor::Yellow),
+            UpdateStatus::Conflicted => ("conflict", AnsiColor::Red),
+            UpdateStatus::Unchanged => ("unchanged", AnsiColor::BrightBlack),
+            UpdateStatus::DeletedByUser => ("deleted", AnsiColor::BrightBlack),
+            UpdateStatus::Exists => ("exists", AnsiColor::Red),
+            UpdateStatus::NoLongerGenerated => ("left", AnsiColor::BrightBlack),
+        };
+        let why = match file.status {
+            UpdateStatus::DeletedByUser => "  (you deleted it; it stays deleted)",
+            UpdateStatus::Exists => "  (not generated before; left as it is)",
+            UpdateStatus::NoLongerGenerated => "  (the recipe no longer makes it)",
+            _ => "",
+        };
+        output::say(outcome::word(
+            word,
+            color.on_default(),
+            &format!("{}{why}", file.path),
+        ));
+    }
+    for command in &report.commands_not_run {
+        output::say(format!("not run: {command}"));
     }
 }

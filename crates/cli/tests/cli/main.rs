@@ -9,3 +9,10 @@
 mod project;
 
 mod usage;
+
+mod interruption;
+mod kits;
+mod running;
+mod setting_up;
+mod template_render;
+mod two_passes;

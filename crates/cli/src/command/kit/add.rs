@@ -1,6 +1,13 @@
 //! `drawloom kit add`: a kit from a folder or a git repository.
 
+use app::kits::{Addition, Existing};
 use clap::Args;
+use serde_json::json;
+
+use crate::exit::{Exit, Trouble};
+use crate::progress::Progress;
+use crate::session::Session;
+use crate::{interrupt, output};
 
 /// Add a kit from a folder or a git repository
 ///
@@ -27,4 +34,48 @@ pub(crate) struct Add {
     /// Print the result as one JSON document
     #[arg(long)]
     json: bool,
+}
+
+impl Add {
+    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+        let project = session.project()?;
+        let addition = Addition {
+            source: &self.source,
+            rev: self.rev.as_deref(),
+            name: self.name.as_deref(),
+            existing: if self.force {
+                Existing::Replace
+            } else {
+                Existing::Refuse
+            },
+        };
+        interrupt::command_started();
+        let progress = Progress::start(format!("fetching {}", self.source));
+        let cwd = &session.surroundings.cwd;
+        let added = app::kits::add(&project, cwd, &addition, &interrupt::cancel());
+        drop(progress);
+        interrupt::command_finished();
+        let added = added?;
+        if self.json {
+            output::json(&json!({
+                "name": added.name,
+                "source": self.source,
+                "commit": added.commit,
+                "files": added.files,
+                "replaced": added.replaced,
+                "recipes": added.recipes,
+            }))?;
+            return Ok(Exit::Done);
+        }
+        let verb = if added.replaced { "replaced" } else { "added" };
+        let commit = added.commit.as_deref().and_then(|commit| commit.get(..12));
+        let at = commit
+            .map(|commit| format!(" at {commit}"))
+            .unwrap_or_default();
+        output::say(format!("{verb} {}{at}, {} files", added.name, added.files));
+        for id in &added.recipes {
+            output::say(format!("  drawloom run {id}"));
+        }
+        Ok(Exit::Done)
+    }
 }

@@ -1,6 +1,11 @@
 //! `drawloom kit remove`: a kit taken out of the project.
 
 use clap::Args;
+use serde_json::json;
+
+use crate::exit::{Exit, Trouble};
+use crate::output;
+use crate::session::Session;
 
 /// Remove a kit
 ///
@@ -15,4 +20,16 @@ pub(crate) struct Remove {
     /// Print the result as one JSON document
     #[arg(long)]
     json: bool,
+}
+
+impl Remove {
+    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+        let project = session.project()?;
+        app::kits::remove(&project, &self.kit)?;
+        match self.json {
+            true => output::json(&json!({ "removed": self.kit }))?,
+            false => output::say(format!("removed {}", self.kit)),
+        }
+        Ok(Exit::Done)
+    }
 }

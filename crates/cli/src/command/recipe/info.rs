@@ -1,6 +1,16 @@
 //! `drawloom recipe info`: what a recipe wants and what it does.
 
+use std::fmt::Write as _;
+
 use clap::Args;
+use recipe::manifest::{Manifest, Step, Type, Variable};
+use recipe::{Origin, Recipe};
+use serde_json::{Map, Value, json};
+
+use crate::exit::{Exit, Trouble};
+use crate::rerun::quote;
+use crate::session::Session;
+use crate::{output, table};
 
 /// Show a recipe's variables, steps and examples
 #[derive(Args, Debug)]
@@ -14,4 +24,196 @@ pub(crate) struct Info {
     /// Print it as one JSON document
     #[arg(long)]
     json: bool,
+}
+
+impl Info {
+    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+        let project = session.project()?;
+        let words = [self.recipe.clone()];
+        let found = app::recipes::find(&project, &session.surroundings.cwd, &words)?;
+        match self.json {
+            true => output::json(&as_json(&found.recipe))?,
+            false => output::styled(&as_text(&found.recipe, &self.recipe))?,
+        }
+        Ok(Exit::Done)
+    }
+}
+
+/// The recipe for people; `name` is how it was called on the command line.
+pub(crate) fn as_text(recipe: &Recipe, name: &str) -> String {
+    let manifest = &recipe.manifest;
+    let mut text = manifest.name.clone();
+    if let Some(version) = &manifest.version {
+        text.push(' ');
+        text.push_str(version);
+    }
+    // Writing to a String cannot fail.
+    if let Some(description) = &manifest.description {
+        let _ = write!(text, ": {description}");
+    }
+    let _ = write!(text, "\n{}\n", recipe.file);
+    if let Origin::Outside { .. } = recipe.origin {
+        text.push_str("From outside the project: its commands need `--trust`.\n");
+    }
+    let _ = write!(text, "\nUsage: {}\n", usage(manifest, name));
+    if !manifest.variables.is_empty() {
+        let _ = write!(text, "\nVariables:\n{}", indented(&variable_rows(manifest)));
+    }
+    let steps: Vec<Vec<String>> = manifest.steps.iter().map(step_row).collect();
+    let _ = write!(text, "\nSteps:\n{}", indented(&steps));
+    if !manifest.examples.is_empty() {
+        text.push_str("\nExamples:\n");
+        for example in &manifest.examples {
+            let line = example_line(name, &example.variables);
+            let _ = writeln!(text, "  {line}  # {}", example.title);
+        }
+    }
+    text
+}
+
+fn indented(rows: &[Vec<String>]) -> String {
+    table::render(rows)
+        .lines()
+        .map(|line| format!("  {line}\n"))
+        .collect()
+}
+
+fn usage(manifest: &Manifest, name: &str) -> String {
+    let mut positional: Vec<(&String, &Variable)> = manifest
+        .variables
+        .iter()
+        .filter(|(_, variable)| variable.position.is_some())
+        .collect();
+    positional.sort_by_key(|(_, variable)| variable.position);
+    let mut words = vec![format!("drawloom run {name}")];
+    words.extend(
+        positional
+            .iter()
+            .map(|(name, variable)| match variable.required {
+                true => name.to_uppercase(),
+                false => format!("[{}]", name.to_uppercase()),
+            }),
+    );
+    if manifest.variables.len() > positional.len() {
+        words.push("[--NAME VALUE]...".to_owned());
+    }
+    words.join(" ")
+}
+
+fn variable_rows(manifest: &Manifest) -> Vec<Vec<String>> {
+    let row = |(name, variable): (&String, &Variable)| {
+        let option = match variable.kind {
+            Type::Boolean => format!("--{name}"),
+            _ => format!("--{name} {}", kind(variable)),
+        };
+        vec![option, about(variable)]
+    };
+    manifest.variables.iter().map(row).collect()
+}
+
+fn kind(variable: &Variable) -> String {
+    match variable.kind {
+        Type::Enum => variable.values.join("|"),
+        kind => kind.as_str().to_uppercase(),
+    }
+}
+
+fn about(variable: &Variable) -> String {
+    let text = variable.description.as_ref().or(variable.prompt.as_ref());
+    let mut notes = Vec::new();
+    if variable.required {
+        notes.push("required".to_owned());
+    }
+    if let Some(default) = &variable.default {
+        notes.push(format!("default {}", shown(&default.value)));
+    }
+    if let Some(suggestion) = &variable.suggestion {
+        notes.push(format!("such as {}", shown(suggestion)));
+    }
+    if let Some(pattern) = &variable.pattern {
+        notes.push(format!("matching {}", pattern.text));
+    }
+    let range = [("at least", variable.min), ("at most", variable.max)];
+    notes.extend(
+        range
+            .into_iter()
+            .filter_map(|(word, at)| Some(format!("{word} {}", at?))),
+    );
+    if variable.multiple || variable.kind == Type::Array {
+        notes.push("repeatable".to_owned());
+    }
+    let notes = notes.join(", ");
+    match text {
+        Some(text) if notes.is_empty() => text.clone(),
+        Some(text) => format!("{text} ({notes})"),
+        None => notes,
+    }
+}
+
+fn shown(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn step_row(step: &Step) -> Vec<String> {
+    let condition = step.when.as_ref().map(|when| format!("when {}", when.text));
+    vec![
+        step.name.clone(),
+        step.tool.name().to_owned(),
+        condition.unwrap_or_default(),
+    ]
+}
+
+fn example_line(name: &str, variables: &Map<String, Value>) -> String {
+    let mut words = vec![format!("drawloom run {name}")];
+    words.extend(variables.iter().map(|(name, value)| match value {
+        Value::Bool(true) => format!("--{name}"),
+        Value::Bool(false) => format!("--no-{name}"),
+        value => quote(&format!("--{name}={}", shown(value))),
+    }));
+    words.join(" ")
+}
+
+fn as_json(recipe: &Recipe) -> Value {
+    let manifest = &recipe.manifest;
+    let variables = manifest.variables.iter().map(|(name, variable)| {
+        let value = json!({
+            "type": variable.kind.as_str(),
+            "required": variable.required,
+            "default": variable.default.as_ref().map(|default| &default.value),
+            "suggestion": variable.suggestion,
+            "prompt": variable.prompt,
+            "description": variable.description,
+            "pattern": variable.pattern.as_ref().map(|pattern| &pattern.text),
+            "min": variable.min,
+            "max": variable.max,
+            "values": variable.values,
+            "multiple": variable.multiple,
+            "position": variable.position,
+        });
+        (name.clone(), value)
+    });
+    let steps = manifest.steps.iter().map(|step| {
+        let when = step.when.as_ref().map(|when| &when.text);
+        json!({ "name": step.name, "tool": step.tool.name(), "when": when })
+    });
+    let examples = manifest.examples.iter().map(|example| {
+        json!({
+            "title": example.title,
+            "description": example.description,
+            "variables": example.variables,
+        })
+    });
+    json!({
+        "name": manifest.name,
+        "description": manifest.description,
+        "version": manifest.version,
+        "file": recipe.file,
+        "outside": recipe.is_outside(),
+        "variables": variables.collect::<Map<String, Value>>(),
+        "steps": steps.collect::<Vec<Value>>(),
+        "examples": examples.collect::<Vec<Value>>(),
+        "provides": manifest.provides,
+    })
 }

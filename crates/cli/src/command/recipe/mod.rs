@@ -7,6 +7,8 @@ pub(crate) mod validate;
 use clap::Subcommand;
 
 use super::run::Run;
+use crate::exit::{Exit, Trouble};
+use crate::session::Session;
 
 /// List, explain, check and run recipes
 #[derive(Debug, Subcommand)]
@@ -18,10 +20,12 @@ pub(crate) enum Recipe {
 }
 
 impl Recipe {
-    pub(crate) fn run(
-        &self,
-        _session: &crate::session::Session,
-    ) -> Result<crate::exit::Exit, crate::exit::Trouble> {
-        Ok(crate::exit::Exit::Done)
+    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+        match self {
+            Self::List(list) => list.run(session),
+            Self::Info(info) => info.run(session),
+            Self::Validate(validate) => validate.run(session),
+            Self::Run(run) => run.run(session),
+        }
     }
 }

@@ -1,6 +1,11 @@
 //! `drawloom recipe validate`: everything that is wrong with recipes, without running them.
 
 use clap::Args;
+use serde_json::{Value, json};
+
+use crate::exit::{Exit, Trouble};
+use crate::output;
+use crate::session::Session;
 
 /// Check recipes without running them
 ///
@@ -17,4 +22,45 @@ pub(crate) struct Validate {
     /// Print the result as one JSON document
     #[arg(long)]
     json: bool,
+}
+
+impl Validate {
+    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+        let project = session.project()?;
+        let names = match self.recipes.as_slice() {
+            [] => app::recipes::catalog(&project)?
+                .all()
+                .map(|listing| listing.id.clone())
+                .collect(),
+            names => names.to_vec(),
+        };
+        let cwd = &session.surroundings.cwd;
+        let mut wrong = 0;
+        let mut results = Vec::new();
+        for name in &names {
+            let checked = app::recipes::check(&project, cwd, name).map_err(Trouble::from);
+            wrong += usize::from(checked.is_err());
+            match checked {
+                Ok(()) if !self.json => output::say(format!("{name} is sound")),
+                Err(trouble) if !self.json => output::trouble(&trouble, output::Form::Text),
+                checked => results.push(result(name, checked.err())),
+            }
+        }
+        if self.json {
+            output::json(&json!({ "valid": wrong == 0, "recipes": results }))?;
+        } else if names.is_empty() {
+            output::say("There are no recipes here; `drawloom init` writes two examples.");
+        }
+        Ok(if wrong == 0 { Exit::Done } else { Exit::Failed })
+    }
+}
+
+fn result(name: &str, trouble: Option<Trouble>) -> Value {
+    match trouble {
+        None => json!({ "recipe": name, "valid": true }),
+        Some(trouble) => {
+            let error = trouble.to_json();
+            json!({ "recipe": name, "valid": false, "error": error["error"] })
+        }
+    }
 }

@@ -1,0 +1,85 @@
+//! The main job from beginning to end, in a folder of its own: what `drawloom demo` shows.
+//!
+//! The program runs itself, so that what is shown is what a user would see. Only the answers are
+//! canned: a file that somebody, a person or a model, would have written.
+
+use std::path::{Path, PathBuf};
+
+use exec::{Env, Invocation};
+use workspace::{ChangeSet, RelPath, Root};
+
+use crate::{Code, Error};
+
+pub const ANSWERS_FILE: &str = "answers.json";
+/// The file that the demo's recipe writes.
+pub const RESULT_FILE: &str = "src/customer-card.ts";
+
+const FILES: [(&str, &str); 5] = [
+    (
+        ".drawloom/recipes/card/recipe.yml",
+        include_str!("demo/recipe.yml"),
+    ),
+    (
+        ".drawloom/recipes/card/card.ts.jig",
+        include_str!("demo/card.ts.jig"),
+    ),
+    (
+        ".drawloom/recipes/card/index.ts.jig",
+        include_str!("demo/index.ts.jig"),
+    ),
+    ("src/index.ts", include_str!("demo/index.ts")),
+    (ANSWERS_FILE, include_str!("demo/answers.json")),
+];
+
+/// A folder with everything the demo needs.
+#[derive(Debug)]
+pub struct Demo {
+    pub folder: PathBuf,
+    program: PathBuf,
+}
+
+/// One command of the demo and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ran {
+    pub line: String,
+    pub out: String,
+    pub err: String,
+    pub exit: Option<i32>,
+}
+
+impl Demo {
+    /// Writes the project into a temporary folder, which stays so that it can be looked at.
+    pub fn prepare() -> Result<Self, Error> {
+        let program = std::env::current_exe().map_err(|cause| {
+            Error::new(
+                Code::Command,
+                format!("cannot tell where this program is: {cause}"),
+            )
+        })?;
+        let folder = workspace::fs::scratch_dir()?.keep();
+        let mut changes = ChangeSet::new();
+        for (path, text) in FILES {
+            changes.write(RelPath::parse(path)?, text);
+        }
+        Root::open(&folder)?.apply(&changes)?;
+        Ok(Self { folder, program })
+    }
+
+    /// Runs `drawloom` with these words in the demo's folder.
+    pub fn run(&self, words: &[&str]) -> Result<Ran, Error> {
+        let env = Env::default().remove("DRAWLOOM_RUN_ON_CONFLICT");
+        let invocation = Invocation::new(&self.program).args(words.iter().copied());
+        let outcome = exec::run(&invocation.cwd(&self.folder).env(env))?;
+        Ok(Ran {
+            line: format!("drawloom {}", words.join(" ")),
+            out: outcome.stdout_text().into_owned(),
+            err: outcome.stderr_text().into_owned(),
+            exit: outcome.status.code(),
+        })
+    }
+
+    pub fn read(&self, path: &str) -> Result<String, Error> {
+        let text = workspace::fs::read_text(&self.folder.join(Path::new(path)))?;
+        text.ok_or_else(|| Error::new(Code::File, format!("{path} was not written")))
+    }
+}

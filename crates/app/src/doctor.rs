@@ -1,0 +1,260 @@
+//! Whether everything drawloom needs is there and in order, one finding per thing looked at.
+
+use std::path::Path;
+
+use recipe::kits::{self, Lock};
+use workspace::{RecoverOutcome, RelPath, Root, fs};
+
+use crate::project::{self, HOME};
+use crate::settings::{self, Settings};
+use crate::surroundings::PREFIX;
+use crate::{Error, Project, Surroundings, recipes};
+
+/// One thing that was looked at.
+#[derive(Debug)]
+pub struct Finding {
+    pub about: &'static str,
+    pub state: State,
+    pub detail: String,
+    /// What to do about it.
+    pub fix: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Good,
+    /// Works, and is worth knowing.
+    Note,
+    Bad,
+}
+
+/// What the command line knows and this crate cannot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Terminal {
+    There,
+    Absent,
+}
+
+/// Looks at everything; a project that cannot be opened is a finding like any other.
+pub fn examine(surroundings: &Surroundings, terminal: Terminal) -> Vec<Finding> {
+    let mut findings = vec![git(), this_terminal(terminal)];
+    let folder = project::find(&surroundings.cwd);
+    let settings_file = Some(folder.join(settings::FILE_NAME)).filter(|path| fs::exists(path));
+    let settings = Settings::resolve(settings_file.as_deref(), surroundings);
+    findings.push(settings_finding(
+        settings_file.as_deref(),
+        settings.as_ref().err(),
+    ));
+    findings.extend(unknown_variables(surroundings));
+    let root = match Root::open(&folder) {
+        Ok(root) => root,
+        Err(error) => {
+            findings.push(bad("folder", error.to_string(), "check its permissions"));
+            return findings;
+        }
+    };
+    findings.push(writable(&root));
+    findings.push(interrupted(&root));
+    let settings = settings.unwrap_or_default();
+    let project = Project {
+        root,
+        settings,
+        settings_file,
+        recovered: None,
+    };
+    findings.extend(all_recipes(&project));
+    findings.extend(all_kits(&project));
+    findings
+}
+
+fn good(about: &'static str, detail: impl Into<String>) -> Finding {
+    Finding {
+        about,
+        state: State::Good,
+        detail: detail.into(),
+        fix: None,
+    }
+}
+
+fn note(about: &'static str, detail: impl Into<String>, fix: &str) -> Finding {
+    Finding {
+        about,
+        state: State::Note,
+        detail: detail.into(),
+        fix: Some(fix.to_owned()),
+    }
+}
+
+fn bad(about: &'static str, detail: impl Into<String>, fix: &str) -> Finding {
+    Finding {
+        about,
+        state: State::Bad,
+        detail: detail.into(),
+        fix: Some(fix.to_owned()),
+    }
+}
+
+fn git() -> Finding {
+    match vcs::Git::at(".").version() {
+        Ok(version) => good("git", version),
+        Err(error) => note(
+            "git",
+            error.to_string(),
+            "install git to add kits from repositories",
+        ),
+    }
+}
+
+fn this_terminal(terminal: Terminal) -> Finding {
+    match terminal {
+        Terminal::There => good("terminal", "questions can be asked here"),
+        Terminal::Absent => note(
+            "terminal",
+            "none here: nobody is asked, missing values and conflicts are errors",
+            "give values as options, and `--force` or `--skip-existing`",
+        ),
+    }
+}
+
+fn settings_finding(file: Option<&Path>, error: Option<&Error>) -> Finding {
+    match (error, file) {
+        (Some(error), _) => {
+            let hint = match error {
+                Error::Own(fault) => fault.hint.clone(),
+                _ => None,
+            };
+            bad(
+                "settings",
+                error.to_string(),
+                &hint.unwrap_or_else(|| "mend that line".to_owned()),
+            )
+        }
+        (None, Some(file)) => good("settings", file.display().to_string()),
+        (None, None) => {
+            let detail = format!("no {}, the defaults hold", settings::FILE_NAME);
+            note(
+                "settings",
+                detail,
+                "`drawloom init` writes one with comments",
+            )
+        }
+    }
+}
+
+fn unknown_variables(surroundings: &Surroundings) -> Vec<Finding> {
+    let known = settings::variables();
+    let names = surroundings
+        .variables
+        .keys()
+        .filter(|name| !known.contains(*name));
+    let findings = names.map(|name| {
+        let meant = crate::nearest(name, known.iter().map(String::as_str));
+        let fix = meant.map_or_else(
+            || format!("only variables named {PREFIX}SECTION_KEY are settings"),
+            |meant| format!("did you mean {meant}?"),
+        );
+        note(
+            "environment",
+            format!("{name} is set, and is no setting"),
+            &fix,
+        )
+    });
+    findings.collect()
+}
+
+fn writable(root: &Root) -> Finding {
+    let home = root.path().join(HOME);
+    let place = if fs::is_dir(&home) {
+        home
+    } else {
+        root.path().to_owned()
+    };
+    match rustix::fs::access(&place, rustix::fs::Access::WRITE_OK) {
+        Ok(()) => good("folder", root.path().display().to_string()),
+        Err(cause) => {
+            let detail = format!("{} cannot be written: {cause}", place.display());
+            bad("folder", detail, "check its permissions")
+        }
+    }
+}
+
+fn interrupted(root: &Root) -> Finding {
+    match root.recover() {
+        Ok(None) => good("last run", "nothing was left unfinished"),
+        Ok(Some(recovered)) => good(
+            "last run",
+            match recovered.outcome {
+                RecoverOutcome::Finished => "was interrupted, and has now been completed",
+                RecoverOutcome::Undone => "was interrupted, and has now been undone",
+            },
+        ),
+        Err(error) => bad(
+            "last run",
+            error.to_string(),
+            "look at the files it names, then remove .drawloom/apply",
+        ),
+    }
+}
+
+fn all_recipes(project: &Project) -> Vec<Finding> {
+    let catalog = match recipes::catalog(project) {
+        Ok(catalog) => catalog,
+        Err(error) => return vec![bad("recipes", error.to_string(), "mend the folder")],
+    };
+    let mut findings = Vec::new();
+    let mut sound = 0;
+    for listing in catalog.all() {
+        match &listing.problem {
+            Some(problem) => {
+                let fix = format!("`drawloom recipe validate {}` shows it all", listing.id);
+                findings.push(bad("recipes", problem.to_string(), &fix));
+            }
+            None => sound += 1,
+        }
+    }
+    let broken = catalog.kits.iter().filter_map(|kit| kit.problem.as_ref());
+    findings.extend(broken.map(|problem| bad("kits", problem.to_string(), "mend its kit.yml")));
+    if sound > 0 {
+        let detail = format!("{sound} can be run");
+        findings.insert(0, good("recipes", detail));
+    } else if findings.is_empty() {
+        let fix = "`drawloom init` writes two examples";
+        findings.push(note("recipes", "there are none yet", fix));
+    }
+    findings
+}
+
+fn all_kits(project: &Project) -> Vec<Finding> {
+    let lock = match Lock::read(&project.root) {
+        Ok(lock) => lock,
+        Err(error) => return vec![bad("kits", error.to_string(), "restore the lock file")],
+    };
+    let kits = lock.kits.iter();
+    let findings = kits.map(|(name, locked)| {
+        let again = format!(
+            "`drawloom kit add {} --force` fetches it anew",
+            locked.source
+        );
+        let dir = RelPath::parse(&format!("{}/{name}", kits::KITS_DIR));
+        let dir = match dir {
+            Ok(dir) if project.root.is_dir(&dir).unwrap_or(false) => dir,
+            _ => {
+                return bad(
+                    "kits",
+                    format!("{name} is locked, and is not there"),
+                    &again,
+                );
+            }
+        };
+        match kits::hash_tree(&project.root, &dir) {
+            Ok(hash) if hash == locked.hash => good("kits", format!("{name} is as it was added")),
+            Ok(_) => note(
+                "kits",
+                format!("{name} was changed since it was added"),
+                &again,
+            ),
+            Err(error) => bad("kits", error.to_string(), &again),
+        }
+    });
+    findings.collect()
+}

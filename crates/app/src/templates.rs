@@ -1,0 +1,99 @@
+//! One template file rendered by itself, with partials and components from a folder.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use indexmap::IndexMap;
+use template::{Engine, Layout, Loaded, Loader, Rendered};
+use workspace::{RelPath, Root, fs};
+
+use crate::{Code, Error, Surroundings};
+
+/// What to render, and with what.
+#[derive(Debug)]
+pub struct Job<'a> {
+    pub file: &'a Path,
+    /// The folder of partials and components; the template's own if there is none.
+    pub templates: Option<&'a Path>,
+    pub data: serde_json::Map<String, serde_json::Value>,
+    pub limits: template::Limits,
+    pub strict: bool,
+}
+
+/// Renders; every `@ai` block is left empty, and listed in the questionnaire.
+pub fn render(job: &Job<'_>, surroundings: &Surroundings) -> Result<Rendered, Error> {
+    let path = surroundings.path(job.file);
+    let text = read(&path, job.file)?;
+    let own = job.file.parent().unwrap_or(Path::new(""));
+    let folder = job.templates.unwrap_or(own);
+    let loader = Folder::open(surroundings, folder)?;
+    let mut engine = Engine::new(Rc::new(loader))
+        .with_limits(job.limits)
+        .with_now_ms(surroundings.now_ms);
+    if job.strict {
+        engine = engine.strict();
+    }
+    let name = job.file.display().to_string();
+    let compiled = engine.compile(&name, &text, Layout::of_path(&name))?;
+    let state = expr::Object::from_json_map(&job.data);
+    Ok(engine.render(&compiled, &state, &IndexMap::new())?)
+}
+
+fn read(path: &Path, shown: &Path) -> Result<String, Error> {
+    fs::read_text(path)?.ok_or_else(|| {
+        Error::new(
+            Code::NotFound,
+            format!("there is no file {}", shown.display()),
+        )
+    })
+}
+
+/// Templates below a folder, by their paths in it.
+#[derive(Debug)]
+struct Folder {
+    root: Root,
+    /// How errors call the folder.
+    shown: PathBuf,
+}
+
+impl Folder {
+    fn open(surroundings: &Surroundings, shown: &Path) -> Result<Self, Error> {
+        let path = surroundings.path(shown);
+        if !fs::is_dir(&path) {
+            let message = format!("there is no folder {}", shown.display());
+            return Err(Error::new(Code::NotFound, message));
+        }
+        Ok(Self {
+            root: Root::open(&path)?,
+            shown: shown.to_owned(),
+        })
+    }
+}
+
+impl Loader for Folder {
+    fn load(&self, name: &str) -> Result<Option<Loaded>, String> {
+        let path = RelPath::parse(name).map_err(|error| error.to_string())?;
+        let is_folder = self.root.is_dir(&path).map_err(|error| error.to_string())?;
+        if is_folder {
+            return Ok(None);
+        }
+        let text = self
+            .root
+            .read_text(&path)
+            .map_err(|error| error.to_string())?;
+        let path = self.shown.join(path.as_path()).display().to_string();
+        Ok(text.map(|text| Loaded { text, path }))
+    }
+
+    /// A folder that cannot be listed has no components; reading one by name says why.
+    fn components(&self) -> Vec<String> {
+        let Ok(folder) = RelPath::parse("components") else {
+            return Vec::new();
+        };
+        let found = self.root.walk(&folder).unwrap_or_default();
+        found
+            .into_iter()
+            .map(|entry| entry.path.as_str().to_owned())
+            .collect()
+    }
+}

@@ -1,0 +1,201 @@
+//! How a run ended, said: files and commands to the person, documents and differences as data.
+
+use std::fmt::Write as _;
+
+use clap::builder::styling::{AnsiColor, Style};
+use recipe::{Conflict, FileReport, FileStatus, Needed, Outcome, Plan, Report, Request};
+use serde::Serialize;
+use serde_json::{Value, json};
+use workspace::diff::Diff;
+
+use crate::diff;
+use crate::exit::{Exit, Problem, Trouble};
+use crate::output::{self, Form};
+
+/// More files than this are counted instead of listed.
+const LISTED_MAX: usize = 200;
+
+pub(crate) fn show(outcome: Outcome, request: &Request, form: Form) -> Result<Exit, Trouble> {
+    match outcome {
+        Outcome::Done(report) => done(&report, form),
+        Outcome::AnswersNeeded(needed) => answers_needed(&needed, request, form),
+        Outcome::Shown(plan) => shown(&plan, form),
+        Outcome::Conflicts(conflicts) => Err(in_the_way(&conflicts)),
+    }
+}
+
+/// The questions are the data; what to do with them is one line beside it.
+pub(crate) fn answers_needed(
+    needed: &Needed,
+    request: &Request,
+    form: Form,
+) -> Result<Exit, Trouble> {
+    match form {
+        Form::Json => output::json(&needed.json)?,
+        Form::Text => output::data(needed.document.as_bytes())?,
+    }
+    let count = needed.questionnaire.len();
+    let answers = if count == 1 { "answer" } else { "answers" };
+    let path = &request.answers_path;
+    output::say(format!(
+        "{count} {answers} needed, nothing written: save as {path} and run again with --answers {path}"
+    ));
+    Ok(Exit::AnswersNeeded)
+}
+
+/// A result as JSON, with how the command ended in front.
+pub(crate) fn tagged(outcome: &str, result: &impl Serialize) -> Value {
+    let mut tagged = serde_json::Map::new();
+    tagged.insert("outcome".to_owned(), json!(outcome));
+    if let Value::Object(fields) = json!(result) {
+        tagged.extend(fields);
+    }
+    Value::Object(tagged)
+}
+
+fn done(report: &Report, form: Form) -> Result<Exit, Trouble> {
+    if form == Form::Json {
+        output::json(&tagged("done", report))?;
+        return Ok(Exit::Done);
+    }
+    let mut lines: Vec<String> = report
+        .files
+        .iter()
+        .take(LISTED_MAX)
+        .map(file_line)
+        .collect();
+    if report.files.len() > LISTED_MAX {
+        lines.push(format!(
+            "and {} more files",
+            report.files.len() - LISTED_MAX
+        ));
+    }
+    lines.extend(
+        report
+            .directories
+            .iter()
+            .map(|path| word("made", GOOD, path.as_str())),
+    );
+    if lines.is_empty() && report.commands.is_empty() {
+        lines.push("nothing to do".to_owned());
+    }
+    lines.extend(report.messages.iter().cloned());
+    lines.extend(
+        report
+            .on_success
+            .iter()
+            .map(|text| text.trim_end().to_owned()),
+    );
+    if !lines.is_empty() {
+        output::say(lines.join("\n"));
+    }
+    Ok(Exit::Done)
+}
+
+const GOOD: Style = AnsiColor::Green.on_default();
+const CHANGED: Style = AnsiColor::Yellow.on_default();
+const QUIET: Style = Style::new().dimmed();
+
+fn file_line(file: &FileReport) -> String {
+    let style = match file.status {
+        FileStatus::Created => GOOD,
+        FileStatus::Unchanged | FileStatus::Skipped => QUIET,
+        _ => CHANGED,
+    };
+    let reason = file
+        .reason
+        .as_ref()
+        .map(|reason| format!("  ({reason})"))
+        .unwrap_or_default();
+    word(
+        file.status.as_str(),
+        style,
+        &format!("{}{reason}", file.path),
+    )
+}
+
+/// One line of a report: a word in its column, then what it is about.
+pub(crate) fn word(word: &str, style: Style, about: &str) -> String {
+    format!("{style}{word:<9}{style:#} {about}")
+}
+
+fn shown(plan: &Plan, form: Form) -> Result<Exit, Trouble> {
+    if form == Form::Json {
+        output::json(&tagged("dry-run", plan))?;
+        return Ok(Exit::Done);
+    }
+    let mut text = String::new();
+    for file in &plan.files {
+        text.push_str(&diff::colored(&file.diff));
+    }
+    // Writing to a String cannot fail.
+    for path in &plan.directories {
+        let _ = writeln!(text, "# make the folder {path}");
+    }
+    for command in &plan.commands {
+        let trust = if command.outside {
+            ", needs --trust"
+        } else {
+            ""
+        };
+        let _ = writeln!(
+            text,
+            "# run: {}  ({}{trust})",
+            command.command, command.step
+        );
+    }
+    output::styled(&text)?;
+    for file in &plan.files {
+        match file.status {
+            FileStatus::Unchanged => output::say(word("unchanged", QUIET, &file.path)),
+            FileStatus::Skipped => {
+                let reason = file.reason.as_deref().unwrap_or_default();
+                output::say(word(
+                    "skipped",
+                    QUIET,
+                    &format!("{}  ({reason})", file.path),
+                ));
+            }
+            _ if file.provisional => {
+                output::say(format!(
+                    "{} may differ: a command decides about it",
+                    file.path
+                ));
+            }
+            _ => {}
+        }
+    }
+    for path in &plan.conflicts {
+        output::say(word(
+            "conflict",
+            CHANGED,
+            &format!("{path} exists and differs"),
+        ));
+    }
+    output::say("dry run: nothing was written, nothing was run");
+    Ok(Exit::Done)
+}
+
+fn in_the_way(conflicts: &[Conflict]) -> Trouble {
+    let problems: Vec<Problem> = conflicts
+        .iter()
+        .map(|conflict| {
+            let existing = Some(conflict.existing.as_slice());
+            let summary = Diff::between(existing, Some(&conflict.proposed)).summary();
+            let (added, removed) = (summary.added, summary.removed);
+            Problem {
+                message: format!(
+                    "{} exists and differs from what `{}` would write (+{added} -{removed})",
+                    conflict.path, conflict.step
+                ),
+                file: Some(conflict.path.as_str().to_owned()),
+                ..Problem::default()
+            }
+        })
+        .collect();
+    Trouble {
+        problems,
+        ..Trouble::failed("E_CONFLICT", "")
+    }
+    .hint("nothing was written; see --dry-run, then choose --force or --skip-existing")
+}
