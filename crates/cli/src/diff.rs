@@ -84,13 +84,25 @@ fn is_change(line: &str) -> bool {
 
 /// Lines that were replaced; the words that differ are found by comparing the two sides again.
 fn colored_block(block: &str) -> String {
-    let side = |sign: char| -> String {
-        let lines = block
-            .split_inclusive('\n')
-            .filter(|line| line.starts_with(sign));
-        lines.map(|line| &line[1..]).collect()
-    };
-    let (old, new) = (side('-'), side('+'));
+    let (mut old, mut new) = (String::new(), String::new());
+    let mut last_is_new = false;
+    for line in block.split_inclusive('\n') {
+        match line.split_at(1) {
+            ("-", rest) => {
+                old.push_str(rest);
+                last_is_new = false;
+            }
+            ("+", rest) => {
+                new.push_str(rest);
+                last_is_new = true;
+            }
+            // "\ No newline at end of file" is about the line before it.
+            _ => {
+                let side = if last_is_new { &mut new } else { &mut old };
+                side.pop();
+            }
+        }
+    }
     let again = Diff::between(Some(old.as_bytes()), Some(new.as_bytes()));
     let mut emphasised = String::new();
     if let Body::Lines(hunks) = &again.body {

@@ -13,7 +13,7 @@ const TICK: Duration = Duration::from_millis(120);
 
 /// Work under way; dropping it takes the sign away.
 pub(crate) struct Progress {
-    running: Option<(Sender<String>, JoinHandle<()>)>,
+    running: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Progress {
@@ -22,39 +22,17 @@ impl Progress {
         if !std::io::stderr().is_terminal() {
             return Self { running: None };
         }
-        let (sender, receiver) = mpsc::channel::<String>();
+        let (sender, receiver) = mpsc::channel::<()>();
         let thread = std::thread::spawn(move || {
-            let mut message = message;
-            let mut bar: Option<ProgressBar> = None;
-            loop {
-                match receiver.recv_timeout(QUIET_FOR) {
-                    Ok(next) => {
-                        if let Some(bar) = &bar {
-                            bar.set_message(next.clone());
-                        }
-                        message = next;
-                    }
-                    Err(RecvTimeoutError::Timeout) if bar.is_none() => {
-                        bar = Some(spinner(&message));
-                    }
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => break,
-                }
-            }
-            if let Some(bar) = bar {
+            // The other end never sends: it only goes away when the work is done.
+            if receiver.recv_timeout(QUIET_FOR) == Err(RecvTimeoutError::Timeout) {
+                let bar = spinner(&message);
+                let _ = receiver.recv();
                 bar.finish_and_clear();
             }
         });
         Self {
             running: Some((sender, thread)),
-        }
-    }
-
-    /// Says what is being done now.
-    pub(crate) fn now(&self, message: impl Into<String>) {
-        if let Some((sender, _)) = &self.running {
-            // The thread ends only when this sender does.
-            let _ = sender.send(message.into());
         }
     }
 }

@@ -172,7 +172,7 @@ fn with_json_a_run_is_one_document() {
     let document: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(document["outcome"], "done");
     assert_eq!(document["files"][0]["path"], "out/ada.txt");
-    assert_eq!(document["files"][0]["action"], "created");
+    assert_eq!(document["files"][0]["status"], "created");
 }
 
 #[test]

@@ -197,7 +197,13 @@ fn recipes_are_listed_explained_and_checked() {
 #[test]
 fn doctor_names_what_is_broken_and_how_to_mend_it() {
     let project = Project::empty();
-    check(&project, "doctor", shown(&["git", "settings"]));
+    let says = ["git", "settings", "recipes"];
+    let expect = Expect {
+        exit: 0,
+        out: Has(&says),
+        err: Has(&["is ready"]),
+    };
+    check(&project, "doctor", expect);
     project.run("init");
     project.write("drawloom.toml", "[run]\ntrust = 1\n");
     project.write(".drawloom/recipes/bad/recipe.yml", "name: bad\n");
