@@ -8,7 +8,7 @@ use expr::{Context, Frame, Object, Value};
 use crate::error::Error;
 use crate::node::{Code, Component, ComponentName, SLOT_CONTEXT_SLOT, SlotBody};
 use crate::props;
-use crate::render::Activation;
+use crate::render::{Activation, Site};
 
 impl Activation {
     pub(crate) fn component(
@@ -38,7 +38,11 @@ impl Activation {
         let inner = Activation::new(&self.run, template, Rc::new(RefCell::new(state)), context);
         self.run.know(&inner.template, &inner.frame);
         self.place(&component.placing, out, |out| {
-            self.enter(cx, &inner, &component.origin, "component used", out)
+            let site = Site {
+                origin: &component.origin,
+                what: "component used",
+            };
+            self.enter(cx, &inner, &site, out)
         })
     }
 

@@ -135,7 +135,7 @@ impl Error {
         self
     }
 
-    pub(crate) fn from_link(mut self, what: &'static str, place: Place) -> Self {
+    pub(crate) fn reached_by(mut self, what: &'static str, place: Place) -> Self {
         if self.0.chain.len() < CHAIN_LINKS_MAX {
             self.0.chain.push(Link { what, place });
         } else {

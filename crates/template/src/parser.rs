@@ -92,6 +92,10 @@ fn parse_unit(
     })
 }
 
+/// Stack left below which a nested block moves to a fresh stack segment, and the segment's size.
+const STACK_RED_ZONE_BYTES: usize = 512 << 10;
+const STACK_SEGMENT_BYTES: usize = 4 << 20;
+
 /// Variables one template may declare.
 const VARIABLES_MAX: usize = 10_000;
 
@@ -161,7 +165,11 @@ impl Parser<'_> {
             }
             Token::Tag(tag) if tag.escaped => self.escaped_tag(*tag, nodes)?,
             Token::Tag(tag) => {
-                if let Some(node) = self.tag(*tag)? {
+                // Blocks nest in the parser as they do in the template.
+                let node = stacker::maybe_grow(STACK_RED_ZONE_BYTES, STACK_SEGMENT_BYTES, || {
+                    self.tag(*tag)
+                })?;
+                if let Some(node) = node {
                     nodes.push(node);
                 }
             }

@@ -56,7 +56,7 @@ const METHODS: &[(&str, Method)] = &[
         let keys = keys_of(cx, keys)?;
         let mut kept = Object::new();
         for key in keys {
-            if let Some(value) = lookup(values, &[key.clone()]) {
+            if let Some(value) = lookup(values, std::slice::from_ref(&key)) {
                 kept.insert(key, value);
             }
         }

@@ -51,6 +51,12 @@ pub(crate) struct Activation {
     pub(crate) frame: Rc<Frame>,
 }
 
+/// Where another template is entered, and how.
+pub(crate) struct Site<'a> {
+    pub(crate) origin: &'a Origin,
+    pub(crate) what: &'static str,
+}
+
 impl Activation {
     /// Starts a template over a state.
     pub(crate) fn new(
@@ -304,7 +310,11 @@ impl Activation {
             partial.frame.set(CONTEXT_SLOT + 1 + at, value);
         }
         self.place(&include.placing, out, |out| {
-            self.enter(cx, &partial, &include.path.origin, "included", out)
+            let site = Site {
+                origin: &include.path.origin,
+                what: "included",
+            };
+            self.enter(cx, &partial, &site, out)
         })
     }
 
@@ -338,7 +348,7 @@ impl Activation {
         match found {
             Ok(template) => Ok(Some(template)),
             Err(crate::engine::NotFound::Broken(error)) => {
-                Err(error.from_link(what, self.place_of(origin.at(0))))
+                Err(error.reached_by(what, self.place_of(origin.at(0))))
             }
             Err(crate::engine::NotFound::Missing { message, hint }) => {
                 let at = first_in(origin);
@@ -355,15 +365,16 @@ impl Activation {
         &self,
         cx: &mut Context<'_>,
         inner: &Activation,
-        origin: &Origin,
-        what: &'static str,
+        site: &Site<'_>,
         out: &mut String,
     ) -> Result<(), Error> {
         let entered = cx.deeper(|cx| Ok(inner.body(cx, &inner.template.body, out)));
         match entered {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(error.from_link(what, self.place_of(first_in(origin)))),
-            Err(limit) => Err(self.error(origin, &limit)),
+            Ok(Err(error)) => {
+                Err(error.reached_by(site.what, self.place_of(first_in(site.origin))))
+            }
+            Err(limit) => Err(self.error(site.origin, &limit)),
         }
     }
 

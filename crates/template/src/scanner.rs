@@ -45,7 +45,7 @@ pub(crate) struct Start<'s> {
 }
 
 /// How often a text may be read a second time; a bound on hostile input.
-const RESCANS_MAX: u32 = 32;
+const RESCANS_MAX: u32 = 8;
 
 /// Scans texts of one template.
 pub(crate) struct Scanner {
@@ -251,7 +251,7 @@ impl State {
         let bytes = line.as_bytes();
         match bytes[at] {
             quote @ (b'"' | b'\'') => self.whole(bytes, at, quote, end_of_string),
-            b'`' => {
+            b'`' if !self.open_on_line.contains(&b'`') => {
                 self.inside = Inside::TemplateLiteral;
                 Some(at + 1)
             }
@@ -259,7 +259,12 @@ impl State {
                 self.inside = Inside::BlockComment;
                 Some(at + 2)
             }
-            b'/' if bytes.get(at + 1) != Some(&b'/') && self.regex_may_start(&line[..at]) => {
+            // What follows a line comment is counted but not understood: Edge closes there too.
+            b'/' if bytes.get(at + 1) == Some(&b'/') => {
+                self.open_on_line.extend([b'"', b'\'', b'/', b'`']);
+                Some(at + 2)
+            }
+            b'/' if self.regex_may_start(&line[..at]) => {
                 self.whole(bytes, at, b'/', |bytes, at, _| end_of_regex(bytes, at))
             }
             b'{' => {
