@@ -1,6 +1,12 @@
 //! `drawloom.toml` and its variables: what they set, and how each mistake is reported.
 
-#![allow(clippy::disallowed_methods, reason = "tests build their own fixtures")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests build their own fixtures, and fail by panicking"
+)]
 
 use std::path::{Path, PathBuf};
 

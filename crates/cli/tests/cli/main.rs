@@ -3,7 +3,10 @@
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
-    reason = "tests build their own fixtures and start the binary as a user would"
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "tests build their own fixtures, start the binary as a user would, and fail by panicking"
 )]
 
 mod project;
