@@ -36,7 +36,13 @@ pub struct Conflict {
 impl Conflict {
     pub(crate) fn new(path: RelPath, step: &str, existing: Vec<u8>, proposed: Vec<u8>) -> Self {
         let diff = Diff::between(Some(&existing), Some(&proposed)).unified(path.as_str());
-        Self { path, step: step.to_owned(), diff, existing, proposed }
+        Self {
+            path,
+            step: step.to_owned(),
+            diff,
+            existing,
+            proposed,
+        }
     }
 }
 

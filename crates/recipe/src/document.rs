@@ -37,7 +37,11 @@ pub(crate) fn write(
     let data = with_round(document::data(&missing, &input));
     let json = with_round(document::json(&missing, &input));
     let document = render(request.prompt_template.as_deref(), &data)?;
-    Ok(Needed { questionnaire: missing, document, json })
+    Ok(Needed {
+        questionnaire: missing,
+        document,
+        json,
+    })
 }
 
 fn render(template: Option<&str>, data: &Value) -> Result<String, Error> {
@@ -46,7 +50,9 @@ fn render(template: Option<&str>, data: &Value) -> Result<String, Error> {
         None => (BUILT_IN, prompt::DOCUMENT_TEMPLATE),
     };
     let engine = Engine::new(Rc::new(MapLoader::new()));
-    let compiled = engine.compile(name, text, Layout::Jig).map_err(|error| from_template(&error))?;
+    let compiled = engine
+        .compile(name, text, Layout::Jig)
+        .map_err(|error| from_template(&error))?;
     let state = match data {
         Value::Object(map) => expr::Object::from_json_map(map),
         _ => expr::Object::new(),

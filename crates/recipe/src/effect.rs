@@ -22,7 +22,11 @@ pub enum Effect {
         generated: Option<Vec<u8>>,
     },
     /// A file that is left alone.
-    Skipped { path: String, reason: String, step: String },
+    Skipped {
+        path: String,
+        reason: String,
+        step: String,
+    },
     /// Commands to run once the files are there.
     Run(Run),
     /// Something to tell the user at the end.
@@ -67,9 +71,14 @@ pub enum FileStatus {
 pub enum Run {
     One(Box<Command>),
     /// One after the other.
-    Sequence { sequence: Vec<Run> },
+    Sequence {
+        sequence: Vec<Run>,
+    },
     /// At the same time, at most `limit` of them.
-    Parallel { parallel: Vec<Run>, limit: usize },
+    Parallel {
+        parallel: Vec<Run>,
+        limit: usize,
+    },
 }
 
 /// One command.

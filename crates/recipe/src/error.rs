@@ -192,6 +192,9 @@ impl Error {
     #[must_use]
     pub(crate) fn and_then(mut self, sentence: &str) -> Self {
         if let Some(last) = self.diagnostics.last_mut() {
+            if !last.message.ends_with(['.', '!', '?']) {
+                last.message.push('.');
+            }
             last.message.push(' ');
             last.message.push_str(sentence);
         }

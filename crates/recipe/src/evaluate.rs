@@ -57,12 +57,22 @@ impl Evaluator {
         if settings.strict {
             engine = engine.strict();
         }
-        Self { engine, compiled: RefCell::default() }
+        Self {
+            engine,
+            compiled: RefCell::default(),
+        }
     }
 
     /// Compiles a template file's body, or another text that is kept by its owner.
-    pub(crate) fn compile(&self, name: &str, text: &str, layout: Layout) -> Result<Compiled, Error> {
-        self.engine.compile(name, text, layout).map_err(|error| from_template(&error))
+    pub(crate) fn compile(
+        &self,
+        name: &str,
+        text: &str,
+        layout: Layout,
+    ) -> Result<Compiled, Error> {
+        self.engine
+            .compile(name, text, layout)
+            .map_err(|error| from_template(&error))
     }
 
     pub(crate) fn render(&self, compiled: &Compiled, over: Over<'_>) -> Result<Rendered, Error> {
@@ -71,11 +81,21 @@ impl Evaluator {
     }
 
     /// Renders a text of a manifest or of frontmatter.
-    pub(crate) fn text(&self, site: Site<'_>, text: &Text, over: Over<'_>) -> Result<Rendered, Error> {
+    pub(crate) fn text(
+        &self,
+        site: Site<'_>,
+        text: &Text,
+        over: Over<'_>,
+    ) -> Result<Rendered, Error> {
         if is_plain(&text.text) {
-            return Ok(Rendered { text: text.text.clone(), ..Rendered::default() });
+            return Ok(Rendered {
+                text: text.text.clone(),
+                ..Rendered::default()
+            });
         }
-        let compiled = self.kept(site, &text.text).map_err(|error| placed(&error, site, text))?;
+        let compiled = self
+            .kept(site, &text.text)
+            .map_err(|error| placed(&error, site, text))?;
         let rendered = self.engine.render(&compiled, over.state, over.answers);
         rendered.map_err(|error| placed(&error, site, text))
     }
@@ -88,7 +108,9 @@ impl Evaluator {
         over: Over<'_>,
     ) -> Result<(Value, Rendered), Error> {
         let source = expression_source(text);
-        let compiled = self.kept(site, &source).map_err(|error| placed(&error, site, text))?;
+        let compiled = self
+            .kept(site, &source)
+            .map_err(|error| placed(&error, site, text))?;
         let rendered = self.engine.render(&compiled, over.state, over.answers);
         let mut rendered = rendered.map_err(|error| placed(&error, site, text))?;
         let value = rendered.provided.remove(VALUE).unwrap_or_default();
@@ -97,12 +119,16 @@ impl Evaluator {
 
     /// Whether a text can be rendered, as far as can be known without values.
     pub(crate) fn check_text(&self, site: Site<'_>, text: &Text) -> Result<(), Error> {
-        self.kept(site, &text.text).map(drop).map_err(|error| placed(&error, site, text))
+        self.kept(site, &text.text)
+            .map(drop)
+            .map_err(|error| placed(&error, site, text))
     }
 
     pub(crate) fn check_expression(&self, site: Site<'_>, text: &Text) -> Result<(), Error> {
         let source = expression_source(text);
-        self.kept(site, &source).map(drop).map_err(|error| placed(&error, site, text))
+        self.kept(site, &source)
+            .map(drop)
+            .map_err(|error| placed(&error, site, text))
     }
 
     fn kept(&self, site: Site<'_>, source: &str) -> Result<Compiled, template::Error> {
@@ -136,7 +162,10 @@ fn placed(error: &template::Error, site: Site<'_>, text: &Text) -> Error {
 /// The inside of a text that is one `{{ }}` and nothing else.
 pub(crate) fn mustache(text: &str) -> Option<&str> {
     let inner = text.trim().strip_prefix("{{")?.strip_suffix("}}")?;
-    let inner = inner.strip_prefix('{').and_then(|inner| inner.strip_suffix('}')).unwrap_or(inner);
+    let inner = inner
+        .strip_prefix('{')
+        .and_then(|inner| inner.strip_suffix('}'))
+        .unwrap_or(inner);
     let is_one = !inner.contains("{{") && !inner.contains("}}") && !inner.starts_with("--");
     (is_one && !inner.contains("::")).then_some(inner.trim())
 }
@@ -151,12 +180,24 @@ pub(crate) fn from_template(error: &template::Error) -> Error {
     let mut diagnostic = Diagnostic::new(message);
     diagnostic.file = Some(error.file().to_owned());
     if error.line() > 0 {
-        let place = Place { line: error.line(), column: error.column() + 1, width: 1 };
+        let place = Place {
+            line: error.line(),
+            column: error.column() + 1,
+            width: 1,
+        };
         diagnostic.place = Some(place);
         diagnostic.excerpt = error.excerpt().map(str::to_owned);
     }
-    let chain = error.chain().iter().map(|link| format!("{} at {}", link.what, link.place));
-    let hints: Vec<String> = error.hint().map(str::to_owned).into_iter().chain(chain).collect();
+    let chain = error
+        .chain()
+        .iter()
+        .map(|link| format!("{} at {}", link.what, link.place));
+    let hints: Vec<String> = error
+        .hint()
+        .map(str::to_owned)
+        .into_iter()
+        .chain(chain)
+        .collect();
     let hint = (!hints.is_empty()).then(|| hints.join("; "));
     Error::of(Kind::Template, vec![diagnostic.maybe_hint(hint)])
 }

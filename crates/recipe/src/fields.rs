@@ -142,6 +142,10 @@ impl<'n> Fields<'n> {
         }
     }
 
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &'n str> {
+        self.entries.iter().map(|entry| entry.key.as_str())
+    }
+
     pub(crate) fn has(&self, key: &str) -> bool {
         self.node(key).is_some()
     }

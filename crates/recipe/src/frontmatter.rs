@@ -152,13 +152,16 @@ fn quote_mustaches(matter: &str) -> String {
         let (key, value) = bare.split_once(':')?;
         let value = value.trim_start();
         let is_key = key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        (is_key && value.starts_with("{{")).then(|| {
-            format!(
-                "{key}: '{}'{}",
-                value.replace('\'', "''"),
-                &line[bare.len()..]
-            )
-        })
+        let is_plain = !value.starts_with(['"', '\'', '|', '>']);
+        let last = value
+            .rfind("}}")
+            .filter(|_| is_key && is_plain && value.contains("{{"))?;
+        let (value, comment) = match value[last..].find(" #") {
+            Some(at) => value.split_at(last + at),
+            None => (value, ""),
+        };
+        let quoted = value.trim_end().replace('\'', "''");
+        Some(format!("{key}: '{quoted}'{comment}{}", &line[bare.len()..]))
     };
     matter
         .split_inclusive('\n')
@@ -357,6 +360,13 @@ mod tests {
             Ok(Directives {
                 to: path("{{ name }}/it's.ts"),
                 force: true,
+                ..Directives::default()
+            }),
+        );
+        check(
+            "to: src/{{ kebabCase :: name }}/x.ts # where\n",
+            Ok(Directives {
+                to: path("src/{{ kebabCase :: name }}/x.ts"),
                 ..Directives::default()
             }),
         );

@@ -45,13 +45,29 @@ pub enum Decision {
 /// What happens during a run, for progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<'e> {
-    FilesApplied { created: usize, changed: usize },
-    CommandStarted { step: &'e str, command: &'e str },
+    FilesApplied {
+        created: usize,
+        changed: usize,
+    },
+    CommandStarted {
+        step: &'e str,
+        command: &'e str,
+    },
     /// A line a command printed.
-    CommandLine { step: &'e str, line: &'e str, is_error: bool },
-    CommandFinished { step: &'e str, command: &'e str, succeeded: bool },
+    CommandLine {
+        step: &'e str,
+        line: &'e str,
+        is_error: bool,
+    },
+    CommandFinished {
+        step: &'e str,
+        command: &'e str,
+        succeeded: bool,
+    },
     /// Files were put back after a failure.
-    RolledBack { files: usize },
+    RolledBack {
+        files: usize,
+    },
 }
 
 /// The one who runs a recipe.

@@ -208,7 +208,7 @@ fn insert(lines: &[&str], body: &[&str], index: usize) -> String {
     for (at, line) in body.iter().enumerate() {
         out.push_str(line);
         // A text without a final line end stays one.
-        if !(unfinished && at + 1 == body.len()) {
+        if !(unfinished && at + 1 == body.len() && !line.is_empty()) {
             out.push_str(end);
         }
     }
@@ -216,4 +216,89 @@ fn insert(lines: &[&str], body: &[&str], index: usize) -> String {
         out.push_str(line);
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::{
+        Just, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest,
+    };
+
+    /// Anchors are plain words here; patterns are the regular expressions' own business.
+    fn place(target: &str, body: &str, position: &Position) -> Option<Injected> {
+        let word = match position {
+            Position::Before(word) | Position::After(word) => word.clone(),
+            _ => String::new(),
+        };
+        let find = |text: &str| {
+            let found = text.find(&word).map(|at| at..at + word.len());
+            Ok::<_, ()>(found.filter(|_| !word.is_empty()))
+        };
+        inject(target, body, position, &find).ok()
+    }
+
+    fn texts() -> impl Strategy<Value = String> {
+        let line = prop_oneof![
+            Just(""),
+            Just("a"),
+            Just("  b"),
+            Just("anchor"),
+            Just("é c")
+        ];
+        let lines = proptest::collection::vec(line, 0..8);
+        (lines, any::<bool>(), any::<bool>()).prop_map(|(lines, crlf, ends)| {
+            let end = if crlf { "\r\n" } else { "\n" };
+            let mut text = lines.join(end);
+            if ends {
+                text.push_str(end);
+            }
+            text
+        })
+    }
+
+    fn positions() -> impl Strategy<Value = Position> {
+        prop_oneof![
+            Just(Position::Before("anchor".to_owned())),
+            Just(Position::After("anchor".to_owned())),
+            Just(Position::Prepend),
+            Just(Position::Append),
+            (0_usize..4).prop_map(Position::AtLine),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn injecting_twice_is_injecting_once(
+            target in texts(),
+            body in texts(),
+            position in positions(),
+        ) {
+            if let Some(Injected::Text(once)) = place(&target, &body, &position) {
+                prop_assert_eq!(place(&once, &body, &position), Some(Injected::Present), "{:?}", once);
+            }
+        }
+
+        #[test]
+        fn nothing_is_lost_and_line_ends_stay(
+            target in texts(),
+            body in texts(),
+            position in positions(),
+        ) {
+            if let Some(Injected::Text(once)) = place(&target, &body, &position) {
+                let mut left: Vec<&str> = once.lines().collect();
+                for line in target.lines().chain(body.lines()) {
+                    let at = left.iter().position(|found| *found == line);
+                    prop_assert!(at.is_some(), "{:?} lost from {:?}", line, once);
+                    left.remove(at.unwrap());
+                }
+                prop_assert!(left.is_empty(), "{:?} added", left);
+                if target.contains('\n') {
+                    let crlf = line_end(&target) == "\r\n";
+                    let all = once.matches('\n').count();
+                    prop_assert_eq!(once.matches("\r\n").count(), if crlf { all } else { 0 });
+                }
+            }
+        }
+    }
 }

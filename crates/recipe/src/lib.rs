@@ -9,38 +9,38 @@
 //! are described in `docs/recipes.md`.
 
 mod error;
+mod fields;
+pub mod kits;
+mod load;
+pub mod manifest;
 mod nearest;
 mod yaml;
-mod fields;
-pub mod manifest;
-mod load;
-pub mod kits;
 
-mod variables;
-mod regex;
+mod data;
 mod frontmatter;
 mod inject;
-mod data;
+mod regex;
+mod variables;
 
-mod unknown;
-mod scope;
-mod project;
-mod loader;
-mod evaluate;
-mod unit;
 mod effect;
+mod evaluate;
+mod loader;
+mod project;
+mod scope;
 mod step;
+mod unit;
+mod unknown;
 
-mod request;
-mod host;
-mod session;
-mod rounds;
-mod document;
 mod conflict;
+mod document;
+mod host;
 mod perform;
-mod report;
 mod record;
+mod report;
+mod request;
+mod rounds;
 mod run;
+mod session;
 mod update;
 mod validate;
 

@@ -58,7 +58,15 @@ pub fn load(root: &Root, path: &Path) -> Result<Recipe, Error> {
     };
     let shown = |file: &RelPath| dir.join(file.as_path()).display().to_string();
     let origin = Origin::Outside { kit: None };
-    open(Source { base, at, origin, id: path.display().to_string() }, &shown)
+    open(
+        Source {
+            base,
+            at,
+            origin,
+            id: path.display().to_string(),
+        },
+        &shown,
+    )
 }
 
 /// Loads a recipe of the project or of one of its kits by its path in the project.
@@ -68,14 +76,30 @@ pub(crate) fn load_inside(root: &Root, path: &RelPath) -> Result<Recipe, Error> 
     let shown = |file: &RelPath| file.to_string();
     let Some((kit, kit_dir)) = kits::kit_of(path) else {
         let origin = Origin::Inside;
-        return open(Source { base: Rc::new(base), at: path.clone(), origin, id }, &shown);
+        return open(
+            Source {
+                base: Rc::new(base),
+                at: path.clone(),
+                origin,
+                id,
+            },
+            &shown,
+        );
     };
     // A kit's templates see the kit and nothing else of the project.
     let base = Root::open(&root.path().join(kit_dir.as_path()))?;
     let at = path.strip_prefix(&kit_dir).unwrap_or_else(RelPath::root);
     let shown = |file: &RelPath| format!("{kit_dir}/{file}");
     let origin = Origin::Outside { kit: Some(kit) };
-    open(Source { base: Rc::new(base), at, origin, id }, &shown)
+    open(
+        Source {
+            base: Rc::new(base),
+            at,
+            origin,
+            id,
+        },
+        &shown,
+    )
 }
 
 impl Recipe {
@@ -105,7 +129,12 @@ struct Source {
 }
 
 fn open(source: Source, shown: &dyn Fn(&RelPath) -> String) -> Result<Recipe, Error> {
-    let Source { base, at, origin, id } = source;
+    let Source {
+        base,
+        at,
+        origin,
+        id,
+    } = source;
     let file = find_file(&base, &at)?.ok_or_else(|| {
         let message = format!("`{}` has no {RECIPE_FILE}", shown(&at));
         Error::new(Kind::NotFound, message)
@@ -116,7 +145,15 @@ fn open(source: Source, shown: &dyn Fn(&RelPath) -> String) -> Result<Recipe, Er
     };
     let manifest = manifest::parse(&label, &text)?;
     let dir = file.parent().unwrap_or_else(RelPath::root);
-    Ok(Recipe { manifest, origin, id, file: label, text, base, dir })
+    Ok(Recipe {
+        manifest,
+        origin,
+        id,
+        file: label,
+        text,
+        base,
+        dir,
+    })
 }
 
 /// The manifest at a path: the file itself, or the one in the directory.
@@ -136,6 +173,8 @@ pub(crate) fn find_file(base: &Root, at: &RelPath) -> Result<Option<RelPath>, Er
 
 fn without_file(path: &RelPath) -> String {
     let text = path.as_str();
-    let bare = RECIPE_FILES.iter().find_map(|name| text.strip_suffix(&format!("/{name}")));
+    let bare = RECIPE_FILES
+        .iter()
+        .find_map(|name| text.strip_suffix(&format!("/{name}")));
     bare.unwrap_or(text).to_owned()
 }

@@ -48,7 +48,12 @@ impl Files {
         });
         let shown = recipe.shown(&RelPath::root());
         let prefix = shown.trim_end_matches('.').to_owned();
-        Ok(Self { base: recipe.base.clone(), dir: recipe.dir.clone(), dirs, prefix })
+        Ok(Self {
+            base: recipe.base.clone(),
+            dir: recipe.dir.clone(),
+            dirs,
+            prefix,
+        })
     }
 
     pub(crate) fn base(&self) -> &Root {
@@ -61,7 +66,10 @@ impl Files {
 
     /// The directory that templates without `to` are mirrored from.
     pub(crate) fn mirror_dir(&self, path: &RelPath) -> RelPath {
-        let inside = self.dirs.get(1).filter(|templates| path.is_within(templates));
+        let inside = self
+            .dirs
+            .get(1)
+            .filter(|templates| path.is_within(templates));
         inside.unwrap_or(&self.dir).clone()
     }
 
@@ -69,7 +77,9 @@ impl Files {
     pub(crate) fn find(&self, name: &str) -> Result<Option<Meant>, Error> {
         for dir in &self.dirs[..2] {
             for ending in ENDINGS {
-                let Some(path) = within(dir, &format!("{name}{ending}")) else { continue };
+                let Some(path) = within(dir, &format!("{name}{ending}")) else {
+                    continue;
+                };
                 if self.base.is_dir(&path)? {
                     if ending.is_empty() {
                         return Ok(Some(Meant::Dir(path)));
@@ -126,7 +136,11 @@ impl Files {
             None => {
                 let more = names.len().saturating_sub(LISTED_MAX);
                 let listed = names[..names.len().min(LISTED_MAX)].join(", ");
-                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                let more = if more > 0 {
+                    format!(" and {more} more")
+                } else {
+                    String::new()
+                };
                 format!("the recipe's directory has: {listed}{more}")
             }
         }
@@ -136,12 +150,21 @@ impl Files {
 impl Loader for Files {
     fn load(&self, name: &str) -> Result<Option<Loaded>, String> {
         for dir in &self.dirs {
-            let Some(path) = within(dir, name) else { continue };
+            let Some(path) = within(dir, name) else {
+                continue;
+            };
             if self.base.is_dir(&path).unwrap_or(false) {
                 continue;
             }
-            if let Some(text) = self.base.read_text(&path).map_err(|error| error.to_string())? {
-                return Ok(Some(Loaded { text, path: self.shown(&path) }));
+            if let Some(text) = self
+                .base
+                .read_text(&path)
+                .map_err(|error| error.to_string())?
+            {
+                return Ok(Some(Loaded {
+                    text,
+                    path: self.shown(&path),
+                }));
             }
         }
         Ok(None)
@@ -150,7 +173,9 @@ impl Loader for Files {
     fn components(&self) -> Vec<String> {
         let mut names = Vec::new();
         for dir in &self.dirs {
-            let Some(components) = within(dir, "components") else { continue };
+            let Some(components) = within(dir, "components") else {
+                continue;
+            };
             if !self.base.is_dir(&components).unwrap_or(false) {
                 continue;
             }
@@ -169,7 +194,9 @@ pub(crate) fn is_template(path: &str) -> bool {
 
 /// The path without the ending that makes it a template.
 pub(crate) fn without_ending(path: &str) -> &str {
-    let bare = TEMPLATE_ENDINGS.iter().find_map(|ending| path.strip_suffix(ending));
+    let bare = TEMPLATE_ENDINGS
+        .iter()
+        .find_map(|ending| path.strip_suffix(ending));
     bare.unwrap_or(path)
 }
 

@@ -109,8 +109,11 @@ impl<'h> Performer<'h> {
 
     /// Puts every file back as it was before the run; says what could not be undone.
     pub(crate) fn roll_back(&mut self) -> String {
-        let ran: Vec<String> =
-            self.reports.iter().map(|report| format!("`{}`", report.command)).collect();
+        let ran: Vec<String> = self
+            .reports
+            .iter()
+            .map(|report| format!("`{}`", report.command))
+            .collect();
         let undone = match self.put_back() {
             Ok(0) => "Nothing was changed.".to_owned(),
             Ok(files) => {
@@ -121,7 +124,10 @@ impl<'h> Performer<'h> {
         };
         match ran.is_empty() {
             true => undone,
-            false => format!("{undone} What {} did otherwise cannot be undone.", ran.join(", ")),
+            false => format!(
+                "{undone} What {} did otherwise cannot be undone.",
+                ran.join(", ")
+            ),
         }
     }
 
@@ -136,7 +142,10 @@ impl<'h> Performer<'h> {
             changes.put(
                 path,
                 match original {
-                    Some(bytes) => Change::Write { bytes, executable: false },
+                    Some(bytes) => Change::Write {
+                        bytes,
+                        executable: false,
+                    },
                     None => Change::Delete,
                 },
             );
@@ -146,7 +155,8 @@ impl<'h> Performer<'h> {
         // Deepest first; what a command has put there since is not ours to remove.
         for dir in std::mem::take(&mut self.made).into_iter().rev() {
             if self.root.is_dir(&dir)? && self.root.list(&dir)?.is_empty() {
-                self.root.apply(&ChangeSet::from_iter([(dir, Change::DeleteTree)]))?;
+                self.root
+                    .apply(&ChangeSet::from_iter([(dir, Change::DeleteTree)]))?;
             }
         }
         Ok(changes.len())

@@ -24,7 +24,11 @@ impl Project {
     /// A view of its own on the directory of `root`, which conditions can keep.
     pub(crate) fn open(root: &Root) -> Result<Rc<Self>, Error> {
         let root = Root::open(root.path())?;
-        Ok(Rc::new(Self { root, pending: RefCell::default(), bytes: Cell::new(0) }))
+        Ok(Rc::new(Self {
+            root,
+            pending: RefCell::default(),
+            bytes: Cell::new(0),
+        }))
     }
 
     pub(crate) fn root(&self) -> &Root {
@@ -53,7 +57,9 @@ impl Project {
 
     pub(crate) fn is_executable(&self, path: &RelPath) -> Result<bool, Error> {
         match self.pending.borrow().get(path) {
-            Some(Change::Write { executable: true, .. }) => Ok(true),
+            Some(Change::Write {
+                executable: true, ..
+            }) => Ok(true),
             _ => Ok(self.root.is_executable(path)?),
         }
     }
@@ -63,22 +69,33 @@ impl Project {
     }
 
     /// Puts a file into the pending changes, within the run's limits.
-    pub(crate) fn write(&self, path: &RelPath, bytes: Vec<u8>, executable: bool) -> Result<(), Error> {
+    pub(crate) fn write(
+        &self,
+        path: &RelPath,
+        bytes: Vec<u8>,
+        executable: bool,
+    ) -> Result<(), Error> {
         self.bytes.set(self.bytes.get() + bytes.len());
         let mut pending = self.pending.borrow_mut();
         pending.put(path.clone(), Change::Write { bytes, executable });
         let limit = |what: String| Err(Error::new(crate::Kind::Limit, what));
         if pending.len() > FILES_MAX {
-            return limit(format!("the run writes more than FILES_MAX = {FILES_MAX} files"));
+            return limit(format!(
+                "the run writes more than FILES_MAX = {FILES_MAX} files"
+            ));
         }
         if self.bytes.get() > BYTES_MAX {
-            return limit(format!("the run writes more than BYTES_MAX = {BYTES_MAX} bytes"));
+            return limit(format!(
+                "the run writes more than BYTES_MAX = {BYTES_MAX} bytes"
+            ));
         }
         Ok(())
     }
 
     pub(crate) fn create_dir(&self, path: &RelPath) {
-        self.pending.borrow_mut().put(path.clone(), Change::CreateDir);
+        self.pending
+            .borrow_mut()
+            .put(path.clone(), Change::CreateDir);
     }
 
     /// The pending changes, to come back to.
@@ -97,16 +114,22 @@ impl Project {
 
     /// `fileExists(path)` and `dirExists(path)` for expressions.
     pub(crate) fn functions(self: &Rc<Self>) -> [(&'static str, Value); 2] {
-        [self.function("fileExists", Kind::File), self.function("dirExists", Kind::Dir)]
+        [
+            self.function("fileExists", Kind::File),
+            self.function("dirExists", Kind::Dir),
+        ]
     }
 
     fn function(self: &Rc<Self>, name: &'static str, wanted: Kind) -> (&'static str, Value) {
         let project = self.clone();
         let value = Value::host(name, move |cx, arguments| {
             let path = to_text(cx, arguments.first().unwrap_or(&Value::Undefined))?;
-            let path = RelPath::parse(&path).map_err(|error| expr::Error::runtime(error.to_string()))?;
+            let path =
+                RelPath::parse(&path).map_err(|error| expr::Error::runtime(error.to_string()))?;
             let found = project.is(&path, wanted);
-            found.map(Value::Bool).map_err(|error| expr::Error::runtime(error.to_string()))
+            found
+                .map(Value::Bool)
+                .map_err(|error| expr::Error::runtime(error.to_string()))
         });
         (name, value)
     }

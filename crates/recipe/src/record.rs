@@ -42,7 +42,9 @@ impl Record {
     /// The record of a recipe, if it has generated anything here.
     pub(crate) fn read(root: &Root, recipe: &Recipe) -> Result<Option<Self>, Error> {
         let path = path_of(recipe)?;
-        let Some(text) = root.read_text(&path)? else { return Ok(None) };
+        let Some(text) = root.read_text(&path)? else {
+            return Ok(None);
+        };
         let record: Record = serde_json::from_str(&text).map_err(|error| {
             let place = Place {
                 line: u32::try_from(error.line()).unwrap_or(1),
@@ -73,7 +75,11 @@ impl Record {
         for effect in &walked.found.effects {
             let (path, bytes) = match effect {
                 Effect::Write(write) if write.generated => (&write.path, &write.content),
-                Effect::Unchanged { path, generated: Some(bytes), .. } => (path, bytes),
+                Effect::Unchanged {
+                    path,
+                    generated: Some(bytes),
+                    ..
+                } => (path, bytes),
                 _ => continue,
             };
             if let Ok(text) = std::str::from_utf8(bytes) {
@@ -85,7 +91,11 @@ impl Record {
         }
         let run = RecordedRun {
             values: session.values(walked),
-            answers: known.answers.iter().map(|(k, v)| (k.clone(), v.clone())).collect(),
+            answers: known
+                .answers
+                .iter()
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect(),
             files,
         };
         let record = Self::read(session.root, recipe)?;
@@ -117,8 +127,15 @@ impl Record {
     /// Takes over a run; the newest word about a file counts.
     fn put(&mut self, mut run: RecordedRun) {
         // A file that was skipped this time keeps the base it had.
-        for (path, base) in self.runs.iter().filter(|other| other.values == run.values).flat_map(|o| &o.files) {
-            run.files.entry(path.clone()).or_insert_with(|| base.clone());
+        for (path, base) in self
+            .runs
+            .iter()
+            .filter(|other| other.values == run.values)
+            .flat_map(|o| &o.files)
+        {
+            run.files
+                .entry(path.clone())
+                .or_insert_with(|| base.clone());
         }
         self.runs.retain(|other| other.values != run.values);
         for other in &mut self.runs {
@@ -132,17 +149,31 @@ impl Record {
 fn path_of(recipe: &Recipe) -> Result<RelPath, Error> {
     let id = recipe.id.as_str();
     let own = [".drawloom/recipes/", ".drawloom/kits/"];
-    let short = own.iter().find_map(|prefix| id.strip_prefix(prefix)).unwrap_or(id);
+    let short = own
+        .iter()
+        .find_map(|prefix| id.strip_prefix(prefix))
+        .unwrap_or(id);
     let name = match &recipe.origin {
         // A path of this machine says nothing on another; its end and a hash do.
         Origin::Outside { kit: None } => {
             let digest = Sha256::digest(id.as_bytes());
-            let hash: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-            let end = id.trim_end_matches('/').rsplit('/').next().unwrap_or("recipe");
+            let hash: String = digest
+                .iter()
+                .take(4)
+                .map(|byte| format!("{byte:02x}"))
+                .collect();
+            let end = id
+                .trim_end_matches('/')
+                .rsplit('/')
+                .next()
+                .unwrap_or("recipe");
             format!("{end}-{hash}")
         }
         _ if short.is_empty() || short == "." => "recipe".to_owned(),
-        _ => short.trim_end_matches(".yml").trim_end_matches(".yaml").to_owned(),
+        _ => short
+            .trim_end_matches(".yml")
+            .trim_end_matches(".yaml")
+            .to_owned(),
     };
     Ok(RelPath::parse(&format!("{RECORDS_DIR}/{name}.json"))?)
 }

@@ -22,7 +22,11 @@ pub(crate) fn report(
         let paths = files.iter().filter(|file| wanted.contains(&file.status));
         paths.map(|file| Value::String(file.path.clone())).collect()
     };
-    let changed = [FileStatus::Modified, FileStatus::Forced, FileStatus::Injected];
+    let changed = [
+        FileStatus::Modified,
+        FileStatus::Forced,
+        FileStatus::Injected,
+    ];
     let result = json!({
         "success": true,
         "filesCreated": of(&[FileStatus::Created]),
@@ -47,8 +51,18 @@ pub(crate) fn plan(session: &Session<'_>, walked: &Walked) -> Result<Plan, Error
     let mut planned = Vec::new();
     for file in files(&found.effects) {
         let (diff, provisional) = difference(session, walked, &file)?;
-        let FileReport { path, status, reason } = file;
-        planned.push(PlannedFile { path, status, reason, diff, provisional });
+        let FileReport {
+            path,
+            status,
+            reason,
+        } = file;
+        planned.push(PlannedFile {
+            path,
+            status,
+            reason,
+            diff,
+            provisional,
+        });
     }
     let commands = commands(found).into_iter().map(|command| PlannedCommand {
         step: command.step.clone(),
@@ -62,7 +76,11 @@ pub(crate) fn plan(session: &Session<'_>, walked: &Walked) -> Result<Plan, Error
         directories: directories(&found.effects),
         commands: commands.collect(),
         messages: messages(&found.effects),
-        conflicts: found.conflicts.iter().map(|conflict| conflict.path.clone()).collect(),
+        conflicts: found
+            .conflicts
+            .iter()
+            .map(|conflict| conflict.path.clone())
+            .collect(),
         steps: found.steps.clone(),
     })
 }
@@ -72,11 +90,18 @@ fn difference(
     walked: &Walked,
     file: &FileReport,
 ) -> Result<(String, bool), Error> {
-    let last = walked.found.effects.iter().rev().find_map(|effect| match effect {
-        Effect::Write(write) if write.path.as_str() == file.path => Some(write),
-        _ => None,
-    });
-    let Some(write) = last else { return Ok((String::new(), false)) };
+    let last = walked
+        .found
+        .effects
+        .iter()
+        .rev()
+        .find_map(|effect| match effect {
+            Effect::Write(write) if write.path.as_str() == file.path => Some(write),
+            _ => None,
+        });
+    let Some(write) = last else {
+        return Ok((String::new(), false));
+    };
     let before = session.root.read(&write.path)?;
     let diff = Diff::between(before.as_deref(), Some(&write.content));
     Ok((diff.unified(write.path.as_str()), write.provisional))
@@ -94,7 +119,11 @@ fn files(effects: &[Effect]) -> Vec<FileReport> {
             }
             _ => continue,
         };
-        let report = FileReport { path: path.to_owned(), status, reason };
+        let report = FileReport {
+            path: path.to_owned(),
+            status,
+            reason,
+        };
         match files.get_mut(path) {
             // A file that is new stays new, whatever later steps add to it.
             Some(known) if stronger(known.status, status) => {}
@@ -109,8 +138,10 @@ fn files(effects: &[Effect]) -> Vec<FileReport> {
 
 fn stronger(known: FileStatus, new: FileStatus) -> bool {
     let quiet = |status| matches!(status, FileStatus::Unchanged | FileStatus::Skipped);
-    matches!(known, FileStatus::Created | FileStatus::Forced | FileStatus::Conflict)
-        || (quiet(new) && !quiet(known))
+    matches!(
+        known,
+        FileStatus::Created | FileStatus::Forced | FileStatus::Conflict
+    ) || (quiet(new) && !quiet(known))
 }
 
 fn directories(effects: &[Effect]) -> Vec<RelPath> {

@@ -8,7 +8,7 @@ use indexmap::IndexSet;
 use prompt::{Answers, Question, Questionnaire, RequestId};
 use serde_json::Value;
 
-use crate::error::{Diagnostic, Error, Kind};
+use crate::error::{Diagnostic, Error, Kind, Place};
 use crate::host::Host;
 use crate::nearest::suggestion;
 use crate::request::AskMissing;
@@ -53,14 +53,19 @@ pub(crate) fn decide(
             Round::Nothing => {
                 asked.check(answers, &walked)?;
                 if let Some(unseen) = asked.unseen(answers) {
-                    let id = asked.ids.last().cloned().unwrap_or_else(|| unseen.request_id());
+                    let id = asked
+                        .ids
+                        .last()
+                        .cloned()
+                        .unwrap_or_else(|| unseen.request_id());
                     return Ok(Rounds::Needed(unseen, id, Box::new(walked)));
                 }
                 return Ok(Rounds::Decided(Box::new(walked)));
             }
         }
     }
-    let message = format!("questions still lead to questions after ROUNDS_MAX = {ROUNDS_MAX} rounds");
+    let message =
+        format!("questions still lead to questions after ROUNDS_MAX = {ROUNDS_MAX} rounds");
     Err(Error::new(Kind::Limit, message))
 }
 
@@ -115,7 +120,8 @@ impl Asked {
             return Ok(Round::Nothing);
         }
         self.ids.push(questionnaire.request_id());
-        self.keys.extend(new.iter().map(|question| question.key.clone()));
+        self.keys
+            .extend(new.iter().map(|question| question.key.clone()));
         let given = session.answers();
         let mut problems = Vec::new();
         let mut open = Vec::new();
@@ -175,7 +181,11 @@ impl Asked {
             self.check_stale(given)?;
         }
         let found = &walked.found;
-        for key in found.unanswered.keys().filter(|key| !self.keys.contains(*key)) {
+        for key in found
+            .unanswered
+            .keys()
+            .filter(|key| !self.keys.contains(*key))
+        {
             let message = format!("a template reads `answers.{key}`, and no question has that key");
             let error = Error::new(Kind::Template, message);
             let hint = suggestion(key, self.keys.iter().map(String::as_str));
@@ -192,13 +202,20 @@ impl Asked {
         let found = &walked.found;
         let variables = found.variables.keys().map(String::as_str);
         let postponed = found.postponed.iter().map(String::as_str);
-        let known = self.keys.iter().map(String::as_str).chain(variables).chain(postponed);
+        let known = self
+            .keys
+            .iter()
+            .map(String::as_str)
+            .chain(variables)
+            .chain(postponed);
         let may_come = found.unsettled && found.postponed.iter().any(String::is_empty);
         let problems = prompt::unknown_keys(known, given);
         if problems.is_empty() || may_come {
             return Ok(());
         }
-        let diagnostics = problems.iter().map(|problem| Diagnostic::new(problem.to_string()));
+        let diagnostics = problems
+            .iter()
+            .map(|problem| Diagnostic::new(problem.to_string()));
         Err(Error::of(Kind::Answers, diagnostics.collect()))
     }
 
@@ -245,15 +262,27 @@ fn take(
     known: &mut Known,
     walked: &Walked,
 ) -> Result<(), Diagnostic> {
-    let typed = prompt::check(question, value)
-        .map_err(|problem| Diagnostic::new(problem.to_string()))?;
-    match walked.found.wanted.iter().find(|wanted| wanted.name == question.key) {
+    let placed = |message: String| {
+        let place = Place {
+            line: question.source.line,
+            column: 1,
+            width: 1,
+        };
+        let message = format!("the answer `{}` {message}", question.key);
+        Diagnostic::new(message).in_file(&question.source.file, Some(place))
+    };
+    let typed = prompt::check(question, value).map_err(|problem| placed(problem.message))?;
+    match walked
+        .found
+        .wanted
+        .iter()
+        .find(|wanted| wanted.name == question.key)
+    {
         None => {
             known.answers.insert(question.key.clone(), typed);
         }
         Some(wanted) => {
-            let value = checked(&wanted.variable, &typed)
-                .map_err(|wrong| Diagnostic::new(format!("Answer `{}` {wrong}", question.key)))?;
+            let value = checked(&wanted.variable, &typed).map_err(placed)?;
             known.values.insert(question.key.clone(), value);
         }
     }
@@ -279,7 +308,7 @@ fn take_variables(
                 known.values.insert(name.clone(), value);
                 is_new = true;
             }
-            Err(wrong) => problems.push(Diagnostic::new(format!("Answer `{name}` {wrong}"))),
+            Err(wrong) => problems.push(Diagnostic::new(format!("the answer `{name}` {wrong}"))),
         }
     }
     match problems.is_empty() {
@@ -301,7 +330,11 @@ fn ask(
             AskMissing::Person => ask_person(wanted, host),
             _ => None,
         };
-        let default = wanted.variable.default.as_ref().map(|datum| datum.value.clone());
+        let default = wanted
+            .variable
+            .default
+            .as_ref()
+            .map(|datum| datum.value.clone());
         match answer.or(default) {
             Some(value) => {
                 known.values.insert(wanted.name.clone(), value);
@@ -309,7 +342,11 @@ fn ask(
             None => open.push(wanted.clone()),
         }
     }
-    if open.is_empty() { Ok(()) } else { Err(missing(&open)) }
+    if open.is_empty() {
+        Ok(())
+    } else {
+        Err(missing(&open))
+    }
 }
 
 /// Asks until the answer fits.
@@ -336,7 +373,9 @@ fn questions(
             // A prompt's default is as good as an answer when nobody is there.
             match &wanted.variable.default {
                 Some(default) => {
-                    known.values.insert(wanted.name.clone(), default.value.clone());
+                    known
+                        .values
+                        .insert(wanted.name.clone(), default.value.clone());
                 }
                 None => {
                     let asked = questionnaire.ask(wanted.question());

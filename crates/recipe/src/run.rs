@@ -102,7 +102,10 @@ fn perform(
             Some(sentence) => error.and_then(&sentence),
             None => error,
         };
-        let message = error.diagnostics().first().map(|diagnostic| diagnostic.message.clone());
+        let message = error
+            .diagnostics()
+            .first()
+            .map(|diagnostic| diagnostic.message.clone());
         let result = json!({ "success": false, "errors": [message] });
         let on_error = session.unit.recipe.manifest.on_error.as_ref();
         match session.say(on_error, &scope, &result) {

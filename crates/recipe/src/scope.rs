@@ -21,7 +21,10 @@ pub(crate) struct Scope {
 
 impl Scope {
     pub(crate) fn of(values: &Map<String, serde_json::Value>) -> Self {
-        Self { state: Object::from_json_map(values), unknown: BTreeMap::new() }
+        Self {
+            state: Object::from_json_map(values),
+            unknown: BTreeMap::new(),
+        }
     }
 
     /// What templates are rendered over.
@@ -39,7 +42,13 @@ impl Scope {
     }
 
     /// Says that a value will be known later.
-    pub(crate) fn set_unknown(&mut self, name: &str, why: Why, stand_in: Value, tracker: &Rc<Tracker>) {
+    pub(crate) fn set_unknown(
+        &mut self,
+        name: &str,
+        why: Why,
+        stand_in: Value,
+        tracker: &Rc<Tracker>,
+    ) {
         let value = tracker.unknown(why, stand_in);
         self.unknown.insert(name.to_owned(), (why, value.clone()));
         self.state.insert(name, value);
@@ -57,7 +66,8 @@ impl Scope {
     /// Takes a name over from another scope, unknown or not.
     pub(crate) fn take_over(&mut self, name: &str, from: &Scope, as_name: &str) {
         if let Some((why, value)) = from.unknown.get(name) {
-            self.unknown.insert(as_name.to_owned(), (*why, value.clone()));
+            self.unknown
+                .insert(as_name.to_owned(), (*why, value.clone()));
             self.state.insert(as_name, value.clone());
         } else if let Some(value) = from.state.get(name) {
             self.set(as_name, value);

@@ -45,7 +45,11 @@ pub(crate) struct Walked {
 }
 
 impl<'s> Session<'s> {
-    pub(crate) fn new(recipe: &Recipe, root: &'s Root, request: &'s Request) -> Result<Self, Error> {
+    pub(crate) fn new(
+        recipe: &Recipe,
+        root: &'s Root,
+        request: &'s Request,
+    ) -> Result<Self, Error> {
         let variables = with_prompts(recipe);
         let assigned = assign(&variables, &request.values)?;
         Self::with_values(recipe, root, request, assigned)
@@ -59,9 +63,23 @@ impl<'s> Session<'s> {
         assigned: Map<String, Value>,
     ) -> Result<Self, Error> {
         let strict = request.strict == Strictness::Strict;
-        let library = Library::new(root, Settings { now_ms: request.now_ms, strict })?;
+        let library = Library::new(
+            root,
+            Settings {
+                now_ms: request.now_ms,
+                strict,
+            },
+        )?;
         let unit = library.unit(&Rc::new(recipe.clone()))?;
-        Ok(Self { root, request, unit, library, assigned, hidden: ChangeSet::new(), remembered: Map::new() })
+        Ok(Self {
+            root,
+            request,
+            unit,
+            library,
+            assigned,
+            hidden: ChangeSet::new(),
+            remembered: Map::new(),
+        })
     }
 
     #[must_use]
@@ -92,10 +110,15 @@ impl<'s> Session<'s> {
     pub(crate) fn known(&self) -> Known {
         // A prompt's value on the command line answers the prompt before it is made.
         let prompts = prompts(&self.unit.recipe.manifest.steps);
-        let values = self.assigned.iter().filter(|(name, _)| prompts.contains_key(*name));
+        let values = self
+            .assigned
+            .iter()
+            .filter(|(name, _)| prompts.contains_key(*name));
         Known {
             answers: IndexMap::new(),
-            values: values.map(|(name, value)| (name.clone(), value.clone())).collect(),
+            values: values
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
             decisions: std::collections::BTreeMap::new(),
             on_conflict: self.request.conflicts,
         }
@@ -144,7 +167,13 @@ impl<'s> Session<'s> {
 
     fn walked(&self, found: Found, runs: Vec<Run>, scope: Scope, project: &Project) -> Walked {
         let assigned = self.assigned.keys().cloned().collect();
-        Walked { found, changes: project.take_pending(), runs, scope, assigned }
+        Walked {
+            found,
+            changes: project.take_pending(),
+            runs,
+            scope,
+            assigned,
+        }
     }
 
     /// Refuses an untrusted recipe's commands before anybody is asked anything.
@@ -162,7 +191,11 @@ impl<'s> Session<'s> {
             .undefined
             .iter()
             .map(|(name, file, line, column)| {
-                let place = Place { line: *line, column: column + 1, width: 1 };
+                let place = Place {
+                    line: *line,
+                    column: column + 1,
+                    width: 1,
+                };
                 let message = format!("`{name}` is not defined");
                 Diagnostic::new(message).in_file(file, Some(place))
             })
@@ -191,7 +224,10 @@ impl<'s> Session<'s> {
         let mut scope = scope.clone();
         scope.set_json("result", result);
         let answers = IndexMap::new();
-        let over = Over { state: scope.state(), answers: &answers };
+        let over = Over {
+            state: scope.state(),
+            answers: &answers,
+        };
         let rendered = self.unit.evaluator.text(self.unit.site(), text?, over);
         // A text about the outcome must not change the outcome.
         Some(match rendered {

@@ -46,7 +46,11 @@ pub(crate) struct Library {
 impl Library {
     pub(crate) fn new(root: &Root, settings: Settings) -> Result<Self, Error> {
         let root = Root::open(root.path())?;
-        Ok(Self { root, settings, units: RefCell::default() })
+        Ok(Self {
+            root,
+            settings,
+            units: RefCell::default(),
+        })
     }
 
     /// The unit of a loaded recipe.
@@ -57,8 +61,15 @@ impl Library {
         let files = Files::of(recipe)?;
         let evaluator = Evaluator::new(&files, self.settings);
         let templates = RefCell::default();
-        let unit = Rc::new(Unit { recipe: recipe.clone(), files, evaluator, templates });
-        self.units.borrow_mut().insert(recipe.file.clone(), unit.clone());
+        let unit = Rc::new(Unit {
+            recipe: recipe.clone(),
+            files,
+            evaluator,
+            templates,
+        });
+        self.units
+            .borrow_mut()
+            .insert(recipe.file.clone(), unit.clone());
         Ok(unit)
     }
 
@@ -66,7 +77,9 @@ impl Library {
     pub(crate) fn sub(&self, from: &Unit, name: &str) -> Result<Rc<Unit>, Error> {
         let base = from.files.base();
         for candidate in from.sub_candidates(name) {
-            let Some(file) = load::find_file(base, &candidate)? else { continue };
+            let Some(file) = load::find_file(base, &candidate)? else {
+                continue;
+            };
             let path = base.path().join(file.as_path());
             return self.unit(&Rc::new(load::load(&self.root, &path)?));
         }
@@ -79,7 +92,10 @@ impl Library {
 impl Unit {
     /// Where texts of the manifest stand.
     pub(crate) fn site(&self) -> Site<'_> {
-        Site { file: &self.recipe.file, source: &self.recipe.text }
+        Site {
+            file: &self.recipe.file,
+            source: &self.recipe.text,
+        }
     }
 
     /// An error at a text of the manifest.
@@ -93,7 +109,9 @@ impl Unit {
             return Ok(template.clone());
         }
         let template = Rc::new(self.read_template(path)?);
-        self.templates.borrow_mut().insert(path.clone(), template.clone());
+        self.templates
+            .borrow_mut()
+            .insert(path.clone(), template.clone());
         Ok(template)
     }
 
@@ -101,7 +119,10 @@ impl Unit {
         let base = self.files.base();
         let file = self.files.shown(path);
         let Some(text) = base.read_text(path)? else {
-            return Err(Error::new(Kind::NotFound, format!("there is no template `{file}`")));
+            return Err(Error::new(
+                Kind::NotFound,
+                format!("there is no template `{file}`"),
+            ));
         };
         let split = frontmatter::split(&text);
         let parsed = match split.matter {
@@ -117,7 +138,14 @@ impl Unit {
         let digest = Sha256::digest(text.as_bytes());
         let hash = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         let executable = base.is_executable(path)?;
-        Ok(TemplateFile { file, frontmatter: parsed, body, executable, hash, text })
+        Ok(TemplateFile {
+            file,
+            frontmatter: parsed,
+            body,
+            executable,
+            hash,
+            text,
+        })
     }
 
     fn sub_candidates(&self, name: &str) -> Vec<RelPath> {
@@ -130,7 +158,11 @@ impl Unit {
                 None => dir.join(&RelPath::parse(name).ok()?).ok(),
             }
         };
-        let names = [name.to_owned(), format!("{name}.yml"), format!("recipes/{name}")];
+        let names = [
+            name.to_owned(),
+            format!("{name}.yml"),
+            format!("recipes/{name}"),
+        ];
         [dir, &beside]
             .into_iter()
             .flat_map(|dir| names.iter().filter_map(move |name| join(dir, name)))
@@ -149,5 +181,8 @@ fn lines_above(body_line: u32) -> String {
 
 /// A text of frontmatter, as evaluators take it.
 pub(crate) fn attribute_text(value: &str, place: Place) -> Text {
-    Text { text: value.to_owned(), place }
+    Text {
+        text: value.to_owned(),
+        place,
+    }
 }

@@ -65,7 +65,10 @@ impl Reads {
     /// Both together.
     #[must_use]
     pub(crate) fn and(self, other: Reads) -> Reads {
-        Reads { asked: self.asked || other.asked, command: self.command || other.command }
+        Reads {
+            asked: self.asked || other.asked,
+            command: self.command || other.command,
+        }
     }
 
     pub(crate) fn any(self) -> bool {
@@ -90,8 +93,20 @@ mod tests {
             (inner, ())
         });
         assert_eq!(outer_only, ());
-        assert_eq!(inner, Reads { asked: false, command: true });
-        assert_eq!(outer, Reads { asked: true, command: true });
+        assert_eq!(
+            inner,
+            Reads {
+                asked: false,
+                command: true
+            }
+        );
+        assert_eq!(
+            outer,
+            Reads {
+                asked: true,
+                command: true
+            }
+        );
         assert_eq!(tracker.watch(|| ()).1, Reads::default());
     }
 }

@@ -70,8 +70,11 @@ pub enum UpdateStatus {
     NoLongerGenerated,
 }
 
-const LABELS: Labels<'static> =
-    Labels { ours: "your file", base: "generated before", theirs: "generated now" };
+const LABELS: Labels<'static> = Labels {
+    ours: "your file",
+    base: "generated before",
+    theirs: "generated now",
+};
 
 /// Merges what the recipe generates now into what it generated before.
 pub fn update(
@@ -85,7 +88,10 @@ pub fn update(
         let message = format!("`{}` has generated nothing here", recipe.manifest.name);
         return Err(Error::new(Kind::NotFound, message).hint("run the recipe first"));
     };
-    let mut report = UpdateReport { recipe: recipe.manifest.name.clone(), ..Default::default() };
+    let mut report = UpdateReport {
+        recipe: recipe.manifest.name.clone(),
+        ..Default::default()
+    };
     let mut changes = ChangeSet::new();
     for run in &mut record.runs {
         let now = match generate(recipe, root, (request, run), host)? {
@@ -129,17 +135,34 @@ fn generate(
     let mut request = request.clone();
     request.conflicts = OnConflict::Force;
     let declared = &recipe.manifest.variables;
-    let known = run.values.iter().filter(|(name, _)| declared.contains_key(*name));
-    let assigned = known.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let known = run
+        .values
+        .iter()
+        .filter(|(name, _)| declared.contains_key(*name));
+    let assigned = known
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
     // The recipe sees the project as it was before it made its files.
-    let hidden = run.files.keys().map(|path| (path.clone(), Change::Delete)).collect();
-    let dry = Request { mode: Mode::DryRun, ..request };
+    let hidden = run
+        .files
+        .keys()
+        .map(|path| (path.clone(), Change::Delete))
+        .collect();
+    let dry = Request {
+        mode: Mode::DryRun,
+        ..request
+    };
     let session = Session::with_values(recipe, root, &dry, assigned)?
         .hiding(hidden)
         .remembering(run.answers.clone());
     let mut known = session.known();
-    let other = run.values.iter().filter(|(name, _)| !declared.contains_key(*name));
-    known.values.extend(other.map(|(name, value)| (name.clone(), value.clone())));
+    let other = run
+        .values
+        .iter()
+        .filter(|(name, _)| !declared.contains_key(*name));
+    known
+        .values
+        .extend(other.map(|(name, value)| (name.clone(), value.clone())));
     match rounds::decide(&session, &mut known, host)? {
         Rounds::Needed(missing, round, walked) => {
             let provided = session.values(&walked).into_iter().collect();
@@ -147,7 +170,9 @@ fn generate(
             Ok(Generated::Needed(Box::new(needed)))
         }
         Rounds::Decided(walked) => {
-            let lines = commands(&walked.found).into_iter().map(|command| command.what.line());
+            let lines = commands(&walked.found)
+                .into_iter()
+                .map(|command| command.what.line());
             let commands = lines.collect();
             let writes: Vec<Write> = walked
                 .found
@@ -164,7 +189,12 @@ fn generate(
                 files: std::collections::BTreeMap::new(),
             };
             let templates = walked.found.templates;
-            Ok(Generated::Now(Now { run, writes, commands, templates }))
+            Ok(Generated::Now(Now {
+                run,
+                writes,
+                commands,
+                templates,
+            }))
         }
     }
 }
@@ -178,7 +208,9 @@ fn merge_run(
     report: &mut UpdateReport,
 ) -> Result<(), Error> {
     for write in writes {
-        let Ok(new) = String::from_utf8(write.content) else { continue };
+        let Ok(new) = String::from_utf8(write.content) else {
+            continue;
+        };
         let base = before.files.get(&write.path).map(String::as_str);
         let current = root.read_text(&write.path)?;
         let merged = merge(base, current.as_deref(), &new)?;
@@ -188,19 +220,37 @@ fn merge_run(
             let old = current.as_deref().map(str::as_bytes);
             diff = Diff::between(old, Some(text.as_bytes())).unified(write.path.as_str());
             let bytes = text.into_bytes();
-            changes.put(write.path.clone(), Change::Write { bytes, executable: write.executable });
+            changes.put(
+                write.path.clone(),
+                Change::Write {
+                    bytes,
+                    executable: write.executable,
+                },
+            );
         }
-        report.files.push(UpdatedFile { path: write.path.clone(), status: merged.status, diff });
+        report.files.push(UpdatedFile {
+            path: write.path.clone(),
+            status: merged.status,
+            diff,
+        });
         if merged.status != UpdateStatus::Exists {
             run.files.insert(write.path, new);
         }
     }
-    for path in before.files.keys().filter(|path| !run.files.contains_key(*path)) {
+    for path in before
+        .files
+        .keys()
+        .filter(|path| !run.files.contains_key(*path))
+    {
         if report.files.iter().any(|file| file.path == *path) {
             continue;
         }
         let status = UpdateStatus::NoLongerGenerated;
-        report.files.push(UpdatedFile { path: path.clone(), status, diff: String::new() });
+        report.files.push(UpdatedFile {
+            path: path.clone(),
+            status,
+            diff: String::new(),
+        });
     }
     Ok(())
 }
@@ -214,7 +264,11 @@ struct MergedFile {
 
 fn merge(base: Option<&str>, current: Option<&str>, new: &str) -> Result<MergedFile, Error> {
     let plain = |status, text: Option<&str>| {
-        Ok(MergedFile { status, text: text.map(str::to_owned), conflicts: 0 })
+        Ok(MergedFile {
+            status,
+            text: text.map(str::to_owned),
+            conflicts: 0,
+        })
     };
     match (base, current) {
         (None, None) => plain(UpdateStatus::Created, Some(new)),
@@ -233,7 +287,11 @@ fn merge(base: Option<&str>, current: Option<&str>, new: &str) -> Result<MergedF
                 _ => UpdateStatus::Conflicted,
             };
             let (text, conflicts) = (Some(merged.text), merged.conflicts);
-            Ok(MergedFile { status, text, conflicts })
+            Ok(MergedFile {
+                status,
+                text,
+                conflicts,
+            })
         }
     }
 }

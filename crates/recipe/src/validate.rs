@@ -15,7 +15,11 @@ use crate::unit::{Library, Unit};
 /// Everything that is wrong with a recipe and can be known without values.
 pub fn validate(recipe: &Recipe, root: &Root) -> Result<(), Error> {
     let library = Library::new(root, Settings::default())?;
-    let mut check = Check { library, found: Vec::new(), seen: BTreeSet::new() };
+    let mut check = Check {
+        library,
+        found: Vec::new(),
+        seen: BTreeSet::new(),
+    };
     let unit = check.library.unit(&Rc::new(recipe.clone()))?;
     check.unit(&unit);
     match check.found.is_empty() {

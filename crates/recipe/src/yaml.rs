@@ -167,6 +167,9 @@ fn hint(line: &str, detail: &str) -> Option<String> {
             "put quotes around a value that contains `: `, or check the indentation".to_owned(),
         );
     }
+    if detail.contains("mapping values") && !line.contains('\t') {
+        return Some("check the indentation of this line and of the one above".to_owned());
+    }
     if line.contains('\t') {
         return Some("indent with spaces; YAML does not allow tabs".to_owned());
     }

@@ -65,7 +65,10 @@ const COOKBOOK_RECIPES_DEFAULT: &str = "*/recipe.yml";
 
 /// Looks through a project. A recipe that is broken is listed with what is wrong.
 pub fn discover(root: &Root) -> Result<Catalog, Error> {
-    Ok(Catalog { recipes: own_recipes(root)?, kits: kits(root)? })
+    Ok(Catalog {
+        recipes: own_recipes(root)?,
+        kits: kits(root)?,
+    })
 }
 
 impl Catalog {
@@ -101,7 +104,10 @@ fn own_recipes(root: &Root) -> Result<Vec<Listing>, Error> {
     }
     // A recipe inside a recipe's directory is a part of it, reached by its own path.
     files.sort();
-    Ok(files.into_iter().map(|file| list(root, file, &dir, &[])).collect())
+    Ok(files
+        .into_iter()
+        .map(|file| list(root, file, &dir, &[]))
+        .collect())
 }
 
 fn kits(root: &Root) -> Result<Vec<Kit>, Error> {
@@ -124,7 +130,13 @@ fn read_kit(root: &Root, dir: RelPath, file: &RelPath) -> Result<Kit, Error> {
     let text = root.read_text(file)?.unwrap_or_default();
     let (manifest, problem) = match parse_kit(&file.to_string(), &text) {
         Ok(manifest) => (manifest, None),
-        Err(error) => (KitManifest { name: name.clone(), ..KitManifest::default() }, Some(error)),
+        Err(error) => (
+            KitManifest {
+                name: name.clone(),
+                ..KitManifest::default()
+            },
+            Some(error),
+        ),
     };
     let globs = or_default(&manifest.cookbooks, &[COOKBOOKS_DEFAULT]);
     let mut cookbooks = Vec::new();
@@ -132,14 +144,25 @@ fn read_kit(root: &Root, dir: RelPath, file: &RelPath) -> Result<Kit, Error> {
         cookbooks.push(read_cookbook(root, &name, &file)?);
     }
     let globs = or_default(&manifest.recipes, &KIT_RECIPES_DEFAULT);
-    let in_cookbook = |file: &RelPath| cookbooks.iter().any(|book: &Cookbook| file.is_within(&book.dir));
+    let in_cookbook = |file: &RelPath| {
+        cookbooks
+            .iter()
+            .any(|book: &Cookbook| file.is_within(&book.dir))
+    };
     let mut recipes = Vec::new();
     for file in matching(root, &dir, &globs, load::RECIPE_FILE)? {
         if !in_cookbook(&file) {
             recipes.push(list(root, file, &dir, &[&name]));
         }
     }
-    Ok(Kit { name, dir, manifest, cookbooks, recipes, problem })
+    Ok(Kit {
+        name,
+        dir,
+        manifest,
+        cookbooks,
+        recipes,
+        problem,
+    })
 }
 
 fn read_cookbook(root: &Root, kit: &str, file: &RelPath) -> Result<Cookbook, Error> {
@@ -203,7 +226,11 @@ fn list(root: &Root, file: RelPath, dir: &RelPath, prefix: &[&str]) -> Listing {
         .or_else(|| inside.strip_suffix(".yml"))
         .or_else(|| inside.strip_suffix(".yaml"))
         .unwrap_or(inside);
-    let bare = bare.strip_prefix("recipes/").unwrap_or(bare);
+    // Wherever in the kit a recipe lies, it is said by its own name.
+    let bare = match prefix {
+        [] => bare,
+        _ => bare.rsplit('/').next().unwrap_or(bare),
+    };
     let words: Vec<&str> = prefix.iter().copied().chain([bare]).collect();
     let loaded = load::load_inside(root, &file);
     let (description, version, problem) = match loaded {

@@ -38,7 +38,10 @@ pub struct Locked {
 
 impl Default for Lock {
     fn default() -> Self {
-        Self { version: VERSION, kits: BTreeMap::new() }
+        Self {
+            version: VERSION,
+            kits: BTreeMap::new(),
+        }
     }
 }
 
@@ -82,7 +85,9 @@ impl Lock {
 pub fn hash_tree(root: &Root, dir: &RelPath) -> Result<String, Error> {
     let mut hash = Sha256::new();
     for entry in root.walk_where(dir, |entry| entry.path.file_name() != Some(".git"))? {
-        let Some(bytes) = root.read(&entry.path)? else { continue };
+        let Some(bytes) = root.read(&entry.path)? else {
+            continue;
+        };
         let path = entry.path.strip_prefix(dir).unwrap_or_else(RelPath::root);
         // Lengths in front, so that no two trees give the same bytes.
         hash.update((path.as_str().len() as u64).to_le_bytes());
@@ -92,5 +97,11 @@ pub fn hash_tree(root: &Root, dir: &RelPath) -> Result<String, Error> {
         hash.update(&bytes);
     }
     let digest = hash.finalize();
-    Ok(format!("sha256:{}", digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>()))
+    Ok(format!(
+        "sha256:{}",
+        digest
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<String>()
+    ))
 }

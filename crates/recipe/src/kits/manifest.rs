@@ -51,12 +51,25 @@ const KIT_KEYS: [&str; 11] = [
     "recipes",
 ];
 
-const COOKBOOK_KEYS: [&str; 7] =
-    ["name", "description", "version", "defaults", "recipes", "tags", "author"];
+const COOKBOOK_KEYS: [&str; 7] = [
+    "name",
+    "description",
+    "version",
+    "defaults",
+    "recipes",
+    "tags",
+    "author",
+];
 
 const FOREIGN: [Foreign; 2] = [
-    ("helpers", "name helpers are built in; put other logic into templates or an `action`"),
-    ("variables", "declare variables in the recipes that use them"),
+    (
+        "helpers",
+        "name helpers are built in; put other logic into templates or an `action`",
+    ),
+    (
+        "variables",
+        "declare variables in the recipes that use them",
+    ),
 ];
 
 /// Reads a `kit.yml`; `file` is how errors name it.

@@ -24,7 +24,10 @@ pub fn resolve(root: &Root, cwd: &Path, words: &[String]) -> Result<Resolved, Er
     let Some(first) = words.first() else {
         return Err(Error::new(Kind::Usage, "no recipe is named"));
     };
-    let as_path = Resolved { path: cwd.join(first), words: 1 };
+    let as_path = Resolved {
+        path: cwd.join(first),
+        words: 1,
+    };
     if is_path(first) {
         return Ok(as_path);
     }
@@ -42,7 +45,10 @@ pub fn resolve(root: &Root, cwd: &Path, words: &[String]) -> Result<Resolved, Er
         }
     };
     if let Some((listing, words)) = found {
-        return Ok(Resolved { path: root.path().join(listing.path.as_path()), words });
+        return Ok(Resolved {
+            path: root.path().join(listing.path.as_path()),
+            words,
+        });
     }
     let is_recipe = workspace::fs::exists(&as_path.path.join(crate::load::RECIPE_FILE));
     if is_recipe {
@@ -115,7 +121,10 @@ fn in_kit<'c>(kit: &'c Kit, words: &[&str]) -> Option<(&'c Listing, usize)> {
         }
     }
     let defaults = &kit.manifest.defaults;
-    let listing = match (defaults.cookbook.as_deref().and_then(cookbook), &defaults.recipe) {
+    let listing = match (
+        defaults.cookbook.as_deref().and_then(cookbook),
+        &defaults.recipe,
+    ) {
         (Some(cookbook), Some(name)) => cookbook.recipes.iter().find(|found| found.name == *name),
         (Some(cookbook), None) => in_cookbook(cookbook, &[]).map(|(listing, _)| listing),
         (None, Some(name)) => kit.all().find(|listing| listing.name == *name),
@@ -139,9 +148,15 @@ fn in_cookbook<'c>(cookbook: &'c Cookbook, words: &[&str]) -> Option<(&'c Listin
 
 /// A recipe's own name, when only one recipe of all kits has it.
 fn by_name_alone(catalog: &Catalog, word: &str, root: &Root) -> Result<Resolved, Error> {
-    let named: Vec<&Listing> = catalog.all().filter(|listing| listing.name == word).collect();
+    let named: Vec<&Listing> = catalog
+        .all()
+        .filter(|listing| listing.name == word)
+        .collect();
     match named[..] {
-        [only] => Ok(Resolved { path: root.path().join(only.path.as_path()), words: 1 }),
+        [only] => Ok(Resolved {
+            path: root.path().join(only.path.as_path()),
+            words: 1,
+        }),
         [] => Err(not_found(catalog, word)),
         _ => {
             let ids: Vec<&str> = named.iter().map(|listing| listing.id.as_str()).collect();
@@ -152,7 +167,10 @@ fn by_name_alone(catalog: &Catalog, word: &str, root: &Root) -> Result<Resolved,
 }
 
 fn not_found(catalog: &Catalog, word: &str) -> Error {
-    let kit = catalog.kits.iter().find(|kit| is_named(kit, word.split('/').next().unwrap_or(word)));
+    let kit = catalog
+        .kits
+        .iter()
+        .find(|kit| is_named(kit, word.split('/').next().unwrap_or(word)));
     if let Some(kit) = kit {
         let ids: Vec<&str> = kit.all().map(|listing| listing.id.as_str()).collect();
         let message = format!("`{word}` names a kit, not a recipe of it");
@@ -163,7 +181,10 @@ fn not_found(catalog: &Catalog, word: &str) -> Error {
         return Error::new(Kind::NotFound, message).hint(hint);
     }
     let error = Error::new(Kind::NotFound, format!("there is no recipe `{word}`"));
-    let known: Vec<&str> = catalog.all().flat_map(|l| [l.id.as_str(), l.name.as_str()]).collect();
+    let known: Vec<&str> = catalog
+        .all()
+        .flat_map(|l| [l.id.as_str(), l.name.as_str()])
+        .collect();
     match nearest(word, known.iter().copied()) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error.hint("`drawloom recipe list` shows what there is; a path needs `./`"),

@@ -107,10 +107,9 @@ fn read(root: &yaml::Node, problems: &mut Problems<'_>) -> Option<Manifest> {
             Some("a recipe needs at least one step".to_owned()),
         );
     }
-    let steps = step::read_all(&fields, "steps", problems);
-    let order = order::decide(&steps, problems);
-    Some(Manifest {
-        name: name?.text,
+    let (steps, order) = step::read_ordered(&fields, "steps", problems);
+    let manifest = Manifest {
+        name: name.clone().unwrap_or_default().text,
         description: fields.string("description", problems),
         version: fields.string("version", problems),
         author: fields.string("author", problems),
@@ -118,12 +117,13 @@ fn read(root: &yaml::Node, problems: &mut Problems<'_>) -> Option<Manifest> {
         tags: fields.strings("tags", problems),
         variables,
         steps,
-        order: order?,
+        order: order.clone().unwrap_or_default(),
         examples: read_examples(&fields, problems),
         provides: read_provides(&fields, problems),
         on_success: fields.text("onSuccess", problems),
         on_error: fields.text("onError", problems),
-    })
+    };
+    (name.is_some() && order.is_some()).then_some(manifest)
 }
 
 fn read_examples(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Vec<Example> {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::order::{self, Order};
 use super::tool::{self, Tool};
 use super::variable::is_name;
 use crate::error::Place;
@@ -71,8 +72,20 @@ const FOREIGN: [Foreign; 3] = [
 
 const RETRIES_MAX: u32 = 100;
 
-/// Reads a list of steps.
-pub(super) fn read_all(fields: &Fields<'_>, key: &str, problems: &mut Problems<'_>) -> Vec<Step> {
+/// Reads a list of steps and decides their order, unless a step could not be read.
+pub(super) fn read_ordered(
+    fields: &Fields<'_>,
+    key: &str,
+    problems: &mut Problems<'_>,
+) -> (Vec<Step>, Option<Order>) {
+    let steps = read_all(fields, key, problems);
+    // What depends on a step that could not be read is not to blame.
+    let complete = steps.len() == fields.list(key, problems).len();
+    let order = complete.then(|| order::decide(&steps, problems)).flatten();
+    (steps, order)
+}
+
+fn read_all(fields: &Fields<'_>, key: &str, problems: &mut Problems<'_>) -> Vec<Step> {
     let nodes = fields.list(key, problems);
     if nodes.len() > STEPS_MAX {
         let message = format!(

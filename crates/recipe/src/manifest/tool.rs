@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::order::{self, Order};
+use super::order::Order;
 use super::step::{self, Step};
 use crate::fields::{Datum, Fields, Problems, Text};
-use crate::nearest::suggestion;
+use crate::nearest::{nearest, suggestion};
 use crate::yaml::Data;
 
 /// What a step does.
@@ -267,7 +267,13 @@ pub(super) fn name_of(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Optio
         None if fields.has("steps") => Some("sequence"),
         None => {
             let marks: Vec<&str> = TOOLS.iter().filter_map(|(_, mark, _)| *mark).collect();
-            let hint = format!("add `tool:`, or one of: {}", marks.join(", "));
+            let slip = fields
+                .keys()
+                .find_map(|key| nearest(key, marks.iter().copied()));
+            let hint = match slip {
+                Some(mark) => format!("did you mean `{mark}`?"),
+                None => format!("add `tool:`, or one of: {}", marks.join(", ")),
+            };
             problems.note_with_hint(fields.at, "this step says nothing to do", Some(hint));
             None
         }
@@ -426,11 +432,10 @@ fn read_group(key: &str, fields: &Fields<'_>, problems: &mut Problems<'_>) -> Op
         problems.note(fields.at, "`steps` is missing in this step");
         return None;
     }
-    let steps = step::read_all(fields, key, problems);
-    let order = order::decide(&steps, problems)?;
+    let (steps, order) = step::read_ordered(fields, key, problems);
     Some(Group {
         steps,
-        order,
+        order: order?,
         limit: fields.count("limit", problems).map(|limit| limit.max(1)),
     })
 }

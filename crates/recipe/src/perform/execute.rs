@@ -21,9 +21,20 @@ const RETRY_DELAY_FIRST: Duration = Duration::from_millis(500);
 
 /// What workers tell the one who may talk to the host.
 enum Note {
-    Started { step: String, command: String },
-    Line { step: String, line: String, is_error: bool },
-    Finished { id: usize, report: CommandReport, result: CommandResult },
+    Started {
+        step: String,
+        command: String,
+    },
+    Line {
+        step: String,
+        line: String,
+        is_error: bool,
+    },
+    Finished {
+        id: usize,
+        report: CommandReport,
+        result: CommandResult,
+    },
 }
 
 /// What every worker knows.
@@ -39,21 +50,27 @@ impl Performer<'_> {
             return Ok(());
         }
         let (notes, received) = channel();
-        let surroundings =
-            Surroundings { root: self.root.path(), cancel: self.cancel.as_ref() };
+        let surroundings = Surroundings {
+            root: self.root.path(),
+            cancel: self.cancel.as_ref(),
+        };
         let (results, reports) = (&mut self.results, &mut self.reports);
         let host = &mut *self.host;
         thread::scope(|threads| {
             let worker = threads.spawn(|| {
                 let notes = notes;
-                runs.iter().try_for_each(|run| execute(run, &surroundings, &notes))
+                runs.iter()
+                    .try_for_each(|run| execute(run, &surroundings, &notes))
             });
             for (id, report, result) in pass_on(&received, host) {
                 results.insert(id, result);
                 reports.push(report);
             }
             worker.join().unwrap_or_else(|_| {
-                Err(Error::new(Kind::Command, "running the commands failed unexpectedly"))
+                Err(Error::new(
+                    Kind::Command,
+                    "running the commands failed unexpectedly",
+                ))
             })
         })
     }
@@ -68,15 +85,30 @@ fn pass_on(
     for note in received {
         match note {
             Note::Started { step, command } => {
-                host.event(Event::CommandStarted { step: &step, command: &command });
+                host.event(Event::CommandStarted {
+                    step: &step,
+                    command: &command,
+                });
             }
-            Note::Line { step, line, is_error } => {
-                host.event(Event::CommandLine { step: &step, line: &line, is_error });
+            Note::Line {
+                step,
+                line,
+                is_error,
+            } => {
+                host.event(Event::CommandLine {
+                    step: &step,
+                    line: &line,
+                    is_error,
+                });
             }
             Note::Finished { id, report, result } => {
                 let (step, command) = (report.step.as_str(), report.command.as_str());
                 let succeeded = report.succeeded;
-                host.event(Event::CommandFinished { step, command, succeeded });
+                host.event(Event::CommandFinished {
+                    step,
+                    command,
+                    succeeded,
+                });
                 finished.push((id, report, result));
             }
         }
@@ -87,12 +119,10 @@ fn pass_on(
 fn execute(run: &Run, surroundings: &Surroundings<'_>, notes: &Sender<Note>) -> Result<(), Error> {
     match run {
         Run::One(command) => one(command, surroundings, notes),
-        Run::Sequence { sequence } => {
-            sequence.iter().try_for_each(|run| execute(run, surroundings, notes))
-        }
-        Run::Parallel { parallel, limit } => {
-            at_once(parallel, *limit, surroundings, notes)
-        }
+        Run::Sequence { sequence } => sequence
+            .iter()
+            .try_for_each(|run| execute(run, surroundings, notes)),
+        Run::Parallel { parallel, limit } => at_once(parallel, *limit, surroundings, notes),
     }
 }
 
@@ -138,7 +168,12 @@ fn one(
 ) -> Result<(), Error> {
     let line = command.what.line();
     let (step, shown) = (command.step.clone(), line.clone());
-    notes.send(Note::Started { step, command: shown }).ok();
+    notes
+        .send(Note::Started {
+            step,
+            command: shown,
+        })
+        .ok();
     let invocation = invocation(command, surroundings);
     let begun = Instant::now();
     let mut delay = RETRY_DELAY_FIRST;
@@ -146,7 +181,13 @@ fn one(
     let outcome = loop {
         let outcome = exec::run_observed(&invocation, &mut |stream, line| {
             let (step, line) = (command.step.clone(), line.to_owned());
-            notes.send(Note::Line { step, line, is_error: stream == Stream::Stderr }).ok();
+            notes
+                .send(Note::Line {
+                    step,
+                    line,
+                    is_error: stream == Stream::Stderr,
+                })
+                .ok();
         });
         let succeeded = outcome.as_ref().is_ok_and(exec::Outcome::is_success);
         let cancelled = surroundings.cancel.is_some_and(exec::Cancel::is_cancelled);
@@ -167,7 +208,10 @@ fn one(
             let failure = (!outcome.is_success()).then(|| outcome.status.to_string());
             (result, failure)
         }
-        Err(error) => (CommandResult::default(), Some(format!("did not start: {error}"))),
+        Err(error) => (
+            CommandResult::default(),
+            Some(format!("did not start: {error}")),
+        ),
     };
     let report = CommandReport {
         step: command.step.clone(),
@@ -177,7 +221,13 @@ fn one(
         duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
     let error = failure.map(|failure| failed(command, &failure, &result));
-    notes.send(Note::Finished { id: command.id, report, result }).ok();
+    notes
+        .send(Note::Finished {
+            id: command.id,
+            report,
+            result,
+        })
+        .ok();
     match error {
         Some(error) if !command.continue_on_error => Err(error),
         _ => Ok(()),
@@ -196,7 +246,9 @@ fn invocation(command: &Command, surroundings: &Surroundings<'_>) -> Invocation 
     for (name, value) in &command.env {
         env = env.set(name, value);
     }
-    let mut invocation = invocation.cwd(surroundings.root.join(command.cwd.as_path())).env(env);
+    let mut invocation = invocation
+        .cwd(surroundings.root.join(command.cwd.as_path()))
+        .env(env);
     if let Some(stdin) = &command.stdin {
         invocation = invocation.stdin(stdin.as_bytes());
     }
@@ -210,13 +262,24 @@ fn invocation(command: &Command, surroundings: &Surroundings<'_>) -> Invocation 
 }
 
 fn failed(command: &Command, failure: &str, result: &CommandResult) -> Error {
-    let said = if result.stderr.trim().is_empty() { &result.stdout } else { &result.stderr };
+    let said = if result.stderr.trim().is_empty() {
+        &result.stdout
+    } else {
+        &result.stderr
+    };
     let lines: Vec<&str> = said.trim_end().lines().collect();
     let tail = &lines[lines.len().saturating_sub(OUTPUT_SHOWN_LINES_MAX)..];
     let said: String = tail.iter().map(|line| format!("\n  {line}")).collect();
-    let message =
-        format!("step `{}`: `{}` {failure}.{said}", command.step, command.what.line());
-    let place = Place { line: command.line, column: 1, width: 1 };
+    let message = format!(
+        "step `{}`: `{}` {failure}.{said}",
+        command.step,
+        command.what.line()
+    );
+    let place = Place {
+        line: command.line,
+        column: 1,
+        width: 1,
+    };
     let diagnostic = Diagnostic::new(message).in_file(&command.file, Some(place));
     Error::of(Kind::Command, vec![diagnostic])
 }

@@ -43,13 +43,24 @@ struct Wish {
 impl Walk<'_> {
     pub(super) fn shell(&mut self, at: &mut At<'_>, tool: &Shell) -> Result<Outcome, Error> {
         let (line, certainty) = self.text(at, &tool.command)?;
-        let Some(cwd) = self.directory(at, tool.cwd.as_ref())? else { return Ok(Outcome::Later) };
+        let Some(cwd) = self.directory(at, tool.cwd.as_ref())? else {
+            return Ok(Outcome::Later);
+        };
         if certainty == Certainty::Later {
             return Ok(Outcome::Later);
         }
         let what = What::Shell(line);
         let env = tool.env.clone();
-        self.command(at, Wish { what, cwd, env, stdin: None, may_fail: false })
+        self.command(
+            at,
+            Wish {
+                what,
+                cwd,
+                env,
+                stdin: None,
+                may_fail: false,
+            },
+        )
     }
 
     /// The command a template's `sh` asks for.
@@ -61,7 +72,13 @@ impl Walk<'_> {
         may_fail: bool,
     ) -> Result<(), Error> {
         let (what, cwd) = (What::Shell(line), RelPath::root());
-        let wish = Wish { what, cwd, env: Vec::new(), stdin: Some(body), may_fail };
+        let wish = Wish {
+            what,
+            cwd,
+            env: Vec::new(),
+            stdin: Some(body),
+            may_fail,
+        };
         self.command(at, wish).map(drop)
     }
 
@@ -77,24 +94,35 @@ impl Walk<'_> {
         if let [line] = &words[..] {
             words = shlex::split(line).ok_or_else(|| {
                 let message = format!("the command `{line}` has a quote that does not end");
-                at.unit.error(Kind::Manifest, tool.command[0].place, message)
+                at.unit
+                    .error(Kind::Manifest, tool.command[0].place, message)
             })?;
         }
         // A program of the recipe's own is named by its path in the recipe.
         if let Some(first) = words.first_mut()
             && let Some(file) = at.unit.files.find_file(first)?
         {
-            *first = at.unit.files.base().path().join(file.as_path()).display().to_string();
+            *first = at
+                .unit
+                .files
+                .base()
+                .path()
+                .join(file.as_path())
+                .display()
+                .to_string();
         }
         let parameters = Json::Object(tool.parameters.clone());
         let (parameters, certainty) = self.value(at, &parameters, at.step.place)?;
-        let Some(cwd) = self.directory(at, tool.cwd.as_ref())? else { return Ok(Outcome::Later) };
+        let Some(cwd) = self.directory(at, tool.cwd.as_ref())? else {
+            return Ok(Outcome::Later);
+        };
         if certainty == Certainty::Later {
             return Ok(Outcome::Later);
         }
         let names = at.unit.recipe.manifest.variables.keys();
-        let variables: Map<String, Json> =
-            names.filter_map(|name| Some((name.clone(), at.scope.json(name)?))).collect();
+        let variables: Map<String, Json> = names
+            .filter_map(|name| Some((name.clone(), at.scope.json(name)?)))
+            .collect();
         let input = json!({
             "parameters": parameters,
             "variables": variables,
@@ -103,7 +131,16 @@ impl Walk<'_> {
         });
         let stdin = Some(format!("{input}\n"));
         let what = What::Program(words);
-        self.command(at, Wish { what, cwd, env: Vec::new(), stdin, may_fail: false })
+        self.command(
+            at,
+            Wish {
+                what,
+                cwd,
+                env: Vec::new(),
+                stdin,
+                may_fail: false,
+            },
+        )
     }
 
     pub(super) fn install(&mut self, at: &mut At<'_>, tool: &Install) -> Result<Outcome, Error> {
@@ -127,14 +164,23 @@ impl Walk<'_> {
             None => self.package_manager(at)?,
         };
         let Some(mut words) = install_words(manager.trim(), tool.dev) else {
-            let place = tool.package_manager.as_ref().map_or(at.step.place, |text| text.place);
+            let place = tool
+                .package_manager
+                .as_ref()
+                .map_or(at.step.place, |text| text.place);
             let message = format!("`{manager}` is not a package manager that is known here");
             let error = at.unit.error(Kind::Manifest, place, message);
             return Err(error.hint(format!("known: {}", MANAGERS.join(", "))));
         };
         words.extend(packages);
         let (what, cwd) = (What::Program(words), RelPath::root());
-        let wish = Wish { what, cwd, env: Vec::new(), stdin: None, may_fail: tool.optional };
+        let wish = Wish {
+            what,
+            cwd,
+            env: Vec::new(),
+            stdin: None,
+            may_fail: tool.optional,
+        };
         self.command(at, wish)
     }
 
@@ -147,7 +193,10 @@ impl Walk<'_> {
         }
         let message = "the project does not say which package manager it uses";
         let error = at.unit.error(Kind::Manifest, at.step.place, message);
-        Err(error.hint(format!("add `packageManager:`, one of {}", MANAGERS.join(", "))))
+        Err(error.hint(format!(
+            "add `packageManager:`, one of {}",
+            MANAGERS.join(", ")
+        )))
     }
 
     fn directory(&mut self, at: &At<'_>, text: Option<&Text>) -> Result<Option<RelPath>, Error> {
@@ -210,10 +259,24 @@ impl Walk<'_> {
                 if at.step.exports.is_empty() && !gives_files {
                     return Ok(());
                 }
-                let At { unit, step, scope: own } = at;
+                let At {
+                    unit,
+                    step,
+                    scope: own,
+                } = at;
                 let (unit, step) = (unit.clone(), step.clone());
-                self.waiting.push(Waiting { command, unit, step, scope: own, export_as });
-                if self.is_in_parallel() { Ok(()) } else { self.settle(scope) }
+                self.waiting.push(Waiting {
+                    command,
+                    unit,
+                    step,
+                    scope: own,
+                    export_as,
+                });
+                if self.is_in_parallel() {
+                    Ok(())
+                } else {
+                    self.settle(scope)
+                }
             }
         }
     }
@@ -241,19 +304,38 @@ impl Walk<'_> {
         }
         let runs = self.drain_runs();
         let changes = self.project.take_pending();
-        let Stage::Performing(performer) = &mut self.stage else { return Ok(()) };
+        let Stage::Performing(performer) = &mut self.stage else {
+            return Ok(());
+        };
         performer.perform(&changes, &runs)?;
         for wait in waiting {
-            let Stage::Performing(performer) = &self.stage else { return Ok(()) };
+            let Stage::Performing(performer) = &self.stage else {
+                return Ok(());
+            };
             let result = performer.result(wait.command).cloned().unwrap_or_default();
             self.deliver(wait, &result, scope)?;
         }
         Ok(())
     }
 
-    fn deliver(&mut self, wait: Waiting, result: &CommandResult, scope: &mut Scope) -> Result<(), Error> {
-        let Waiting { unit, step, scope: own, export_as, .. } = wait;
-        let at = At { unit: &unit, step: &step, scope: own };
+    fn deliver(
+        &mut self,
+        wait: Waiting,
+        result: &CommandResult,
+        scope: &mut Scope,
+    ) -> Result<(), Error> {
+        let Waiting {
+            unit,
+            step,
+            scope: own,
+            export_as,
+            ..
+        } = wait;
+        let at = At {
+            unit: &unit,
+            step: &step,
+            scope: own,
+        };
         let mut value = json!({
             "exitCode": result.exit_code,
             "stdout": result.stdout,
@@ -266,25 +348,53 @@ impl Walk<'_> {
     }
 
     /// Reads what an action printed: `exports` become variables, `files` become files.
-    fn action_result(&mut self, at: &At<'_>, stdout: &str, scope: &mut Scope) -> Result<Json, Error> {
+    fn action_result(
+        &mut self,
+        at: &At<'_>,
+        stdout: &str,
+        scope: &mut Scope,
+    ) -> Result<Json, Error> {
         if stdout.trim().is_empty() {
             return Ok(Json::Null);
         }
         let value: Json = serde_json::from_str(stdout).map_err(|error| {
-            let message = format!("the action of step `{}` printed no JSON: {error}", at.step.name);
+            let message = format!(
+                "the action of step `{}` printed no JSON: {error}",
+                at.step.name
+            );
             let error = at.unit.error(Kind::Command, at.step.place, message);
             error.hint("an action prints one JSON object; messages belong on stderr")
         })?;
-        for (name, value) in value.get("exports").and_then(Json::as_object).into_iter().flatten() {
+        for (name, value) in value
+            .get("exports")
+            .and_then(Json::as_object)
+            .into_iter()
+            .flatten()
+        {
             scope.set_json(name, value);
         }
         for (path, content, executable) in action_files(&value) {
             let parsed = RelPath::parse(&path).map_err(Error::from);
-            let text = Text { text: path, place: at.step.place };
+            let text = Text {
+                text: path,
+                place: at.step.place,
+            };
             let path = parsed.map_err(|error| placed(at, error, &text))?;
-            let how = Putting::Add { force: false, unless_exists: false };
+            let how = Putting::Add {
+                force: false,
+                unless_exists: false,
+            };
             let certainty = Certainty::Sure;
-            self.put(at, Put { path, content: content.into_bytes(), executable, how, certainty })?;
+            self.put(
+                at,
+                Put {
+                    path,
+                    content: content.into_bytes(),
+                    executable,
+                    how,
+                    certainty,
+                },
+            )?;
         }
         Ok(value)
     }
@@ -302,9 +412,14 @@ impl Walk<'_> {
         let mut own = at.scope.clone();
         own.set_json("result", result);
         own.set("status", Value::from("completed"));
-        let over = At { unit: at.unit, step: at.step, scope: own };
+        let over = At {
+            unit: at.unit,
+            step: at.step,
+            scope: own,
+        };
         for (name, text) in &at.step.exports {
-            let is_template = text.text.contains("{{") && crate::evaluate::mustache(&text.text).is_none();
+            let is_template =
+                text.text.contains("{{") && crate::evaluate::mustache(&text.text).is_none();
             let (value, certainty) = match is_template {
                 true => {
                     let (text, certainty) = self.text(&over, text)?;
@@ -318,7 +433,9 @@ impl Walk<'_> {
             };
             match certainty {
                 Certainty::Sure => scope.set(name, value),
-                Certainty::AfterCommand => scope.set_unknown(name, Why::Command, value, &self.tracker),
+                Certainty::AfterCommand => {
+                    scope.set_unknown(name, Why::Command, value, &self.tracker)
+                }
                 Certainty::Later => scope.set_unknown(name, Why::Asked, value, &self.tracker),
             }
         }

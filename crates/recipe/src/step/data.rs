@@ -19,9 +19,14 @@ impl Walk<'_> {
         tool: &Query,
         scope: &mut Scope,
     ) -> Result<Outcome, Error> {
-        let Some(path) = self.data_path(at, &tool.file)? else { return Ok(Outcome::Later) };
+        let Some(path) = self.data_path(at, &tool.file)? else {
+            return Ok(Outcome::Later);
+        };
         let format = format(at, tool.format, &path, &tool.file)?;
-        let text = self.project.read_text(&path).map_err(|error| placed(at, error, &tool.file))?;
+        let text = self
+            .project
+            .read_text(&path)
+            .map_err(|error| placed(at, error, &tool.file))?;
         let value = match &text {
             Some(text) => data::read(format, path.as_str(), text)?,
             None => Json::Null,
@@ -60,13 +65,18 @@ impl Walk<'_> {
     }
 
     pub(super) fn patch(&mut self, at: &mut At<'_>, tool: &Patch) -> Result<Outcome, Error> {
-        let Some(path) = self.data_path(at, &tool.file)? else { return Ok(Outcome::Later) };
+        let Some(path) = self.data_path(at, &tool.file)? else {
+            return Ok(Outcome::Later);
+        };
         let format = format(at, tool.format, &path, &tool.file)?;
         let (merge, certainty) = self.value(at, &tool.merge.value, tool.merge.place)?;
         if certainty == Certainty::Later {
             return Ok(Outcome::Later);
         }
-        let text = self.project.read_text(&path).map_err(|error| placed(at, error, &tool.file))?;
+        let text = self
+            .project
+            .read_text(&path)
+            .map_err(|error| placed(at, error, &tool.file))?;
         if text.is_none() && !tool.create_if_missing {
             let message = format!("there is no `{path}` to patch");
             let error = at.unit.error(Kind::NotFound, tool.file.place, message);
@@ -92,10 +102,16 @@ impl Walk<'_> {
         Ok(Outcome::Value(json!({ "file": path, "created": created })))
     }
 
-    pub(super) fn ensure_dirs(&mut self, at: &mut At<'_>, tool: &EnsureDirs) -> Result<Outcome, Error> {
+    pub(super) fn ensure_dirs(
+        &mut self,
+        at: &mut At<'_>,
+        tool: &EnsureDirs,
+    ) -> Result<Outcome, Error> {
         let (mut created, mut already) = (Vec::new(), Vec::new());
         for text in &tool.paths {
-            let Some(path) = self.data_path(at, text)? else { return Ok(Outcome::Later) };
+            let Some(path) = self.data_path(at, text)? else {
+                return Ok(Outcome::Later);
+            };
             let exists = self.project.is(&path, PathKind::Dir);
             if exists.map_err(|error| placed(at, error, text))? {
                 already.push(path);
@@ -107,18 +123,19 @@ impl Walk<'_> {
             }
             self.project.create_dir(&path);
             let step = at.step.name.clone();
-            self.found.effects.push(Effect::EnsureDir { path: path.clone(), step });
+            self.found.effects.push(Effect::EnsureDir {
+                path: path.clone(),
+                step,
+            });
             created.push(path);
         }
-        Ok(Outcome::Value(json!({ "created": created, "alreadyExisted": already })))
+        Ok(Outcome::Value(
+            json!({ "created": created, "alreadyExisted": already }),
+        ))
     }
 
     /// A path of the project written in the manifest; `None` while an answer is missing.
-    pub(super) fn data_path(
-        &mut self,
-        at: &At<'_>,
-        text: &Text,
-    ) -> Result<Option<RelPath>, Error> {
+    pub(super) fn data_path(&mut self, at: &At<'_>, text: &Text) -> Result<Option<RelPath>, Error> {
         let (path, certainty) = self.text(at, text)?;
         if certainty == Certainty::Later {
             return Ok(None);
@@ -138,11 +155,13 @@ fn format(
     path: &RelPath,
     text: &Text,
 ) -> Result<Format, Error> {
-    given.or_else(|| data::format_of(path.as_str())).ok_or_else(|| {
-        let message = format!("the name `{path}` does not say what format the file has");
-        let error = at.unit.error(Kind::Manifest, text.place, message);
-        error.hint("add `format: json`, `yaml`, `toml` or `env`")
-    })
+    given
+        .or_else(|| data::format_of(path.as_str()))
+        .ok_or_else(|| {
+            let message = format!("the name `{path}` does not say what format the file has");
+            let error = at.unit.error(Kind::Manifest, text.place, message);
+            error.hint("add `format: json`, `yaml`, `toml` or `env`")
+        })
 }
 
 /// The value at a dotted path; digits index lists.

@@ -35,7 +35,10 @@ impl Walk<'_> {
             }
         }
         let description = step.description.as_deref().unwrap_or_default();
-        own.set_json("step", &serde_json::json!({ "name": step.name, "description": description }));
+        own.set_json(
+            "step",
+            &serde_json::json!({ "name": step.name, "description": description }),
+        );
         own
     }
 
@@ -43,7 +46,10 @@ impl Walk<'_> {
     pub(crate) fn text(&mut self, at: &At<'_>, text: &Text) -> Result<(String, Certainty), Error> {
         let answers = &self.known.answers;
         self.guard(|| {
-            let over = Over { state: at.scope.state(), answers };
+            let over = Over {
+                state: at.scope.state(),
+                answers,
+            };
             let mut rendered = at.unit.evaluator.text(at.unit.site(), text, over)?;
             Ok((std::mem::take(&mut rendered.text), rendered))
         })
@@ -57,7 +63,10 @@ impl Walk<'_> {
     ) -> Result<(Value, Certainty), Error> {
         let answers = &self.known.answers;
         self.guard(|| {
-            let over = Over { state: at.scope.state(), answers };
+            let over = Over {
+                state: at.scope.state(),
+                answers,
+            };
             at.unit.evaluator.expression(at.unit.site(), text, over)
         })
     }
@@ -72,7 +81,10 @@ impl Walk<'_> {
     ) -> Result<(Json, Certainty), Error> {
         match value {
             Json::String(text) => {
-                let text = Text { text: text.clone(), place };
+                let text = Text {
+                    text: text.clone(),
+                    place,
+                };
                 if mustache(&text.text).is_some() {
                     let (value, certainty) = self.expression(at, &text)?;
                     return Ok((to_json(&value).unwrap_or(Json::Null), certainty));
@@ -110,10 +122,12 @@ impl Walk<'_> {
                 Certainty::Sure => at.scope.set_json(name, &value),
                 Certainty::AfterCommand => {
                     let stand_in = Value::from_json(&value);
-                    at.scope.set_unknown(name, Why::Command, stand_in, &self.tracker);
+                    at.scope
+                        .set_unknown(name, Why::Command, stand_in, &self.tracker);
                 }
                 Certainty::Later => {
-                    at.scope.set_unknown(name, Why::Asked, Value::from(""), &self.tracker);
+                    at.scope
+                        .set_unknown(name, Why::Asked, Value::from(""), &self.tracker);
                 }
             }
         }
@@ -122,7 +136,9 @@ impl Walk<'_> {
 
     /// Whether the step runs.
     pub(super) fn condition(&mut self, at: &At<'_>) -> Result<Condition, Error> {
-        let Some(when) = &at.step.when else { return Ok(Condition::Yes) };
+        let Some(when) = &at.step.when else {
+            return Ok(Condition::Yes);
+        };
         let (value, certainty) = self.expression(at, when)?;
         Ok(match certainty {
             Certainty::Later => Condition::Later,
@@ -141,7 +157,10 @@ impl Walk<'_> {
     ) -> Result<(Vec<Value>, Certainty), Error> {
         let (value, certainty) = match &list.value {
             Json::String(text) => {
-                let text = Text { text: text.clone(), place: list.place };
+                let text = Text {
+                    text: text.clone(),
+                    place: list.place,
+                };
                 self.expression(at, &text)?
             }
             literal => {
@@ -167,8 +186,10 @@ impl Walk<'_> {
             }
         };
         if items.len() > ITEMS_MAX {
-            let message =
-                format!("`forEach` has {} items, more than ITEMS_MAX = {ITEMS_MAX}", items.len());
+            let message = format!(
+                "`forEach` has {} items, more than ITEMS_MAX = {ITEMS_MAX}",
+                items.len()
+            );
             return Err(at.unit.error(Kind::Limit, list.place, message));
         }
         Ok((items, certainty))
@@ -186,7 +207,14 @@ impl Walk<'_> {
     ) -> Result<(T, Certainty), Error> {
         let (result, reads) = self.tracker.clone().watch(evaluate);
         match result {
-            Ok((value, rendered)) => {
+            Ok((value, mut rendered)) => {
+                if reads.asked && !rendered.questionnaire.is_empty() {
+                    // A question made of a value that is missing is asked once it is there. Its key
+                    // is not sure either.
+                    rendered.questionnaire = Default::default();
+                    self.found.postponed.insert(String::new());
+                    self.found.unsettled = true;
+                }
                 let certainty = match rendered.unanswered.is_empty() {
                     true => certainty(reads),
                     false => Certainty::Later,
@@ -205,21 +233,34 @@ impl Walk<'_> {
 
     /// Takes over everything a render noticed.
     pub(crate) fn absorb(&mut self, rendered: Rendered) -> Result<(), Error> {
-        let Rendered { questionnaire, postponed, undefined, unanswered, provisional, .. } = rendered;
+        let Rendered {
+            questionnaire,
+            postponed,
+            undefined,
+            unanswered,
+            provisional,
+            ..
+        } = rendered;
         if !questionnaire.is_empty() || !questionnaire.contexts().is_empty() {
             let merged = self.found.questionnaire.merge(questionnaire);
             merged.map_err(|error| Error::new(Kind::Template, error.to_string()))?;
         }
-        self.found.postponed.extend(postponed.iter().map(|question| question.key.clone()));
+        self.found
+            .postponed
+            .extend(postponed.iter().map(|question| question.key.clone()));
         self.found.unsettled |= !postponed.is_empty() || !unanswered.is_empty();
         for key in unanswered {
             self.found.unanswered.entry(key).or_default();
         }
         for error in &provisional {
-            self.found.excused.push(crate::evaluate::from_template(error));
+            self.found
+                .excused
+                .push(crate::evaluate::from_template(error));
         }
         for name in undefined {
-            self.found.undefined.insert((name.name, name.file, name.line, name.column));
+            self.found
+                .undefined
+                .insert((name.name, name.file, name.line, name.column));
         }
         Ok(())
     }

@@ -23,19 +23,30 @@ pub(super) struct Open {
 
 impl Open {
     pub(super) fn sequence() -> Self {
-        Self { runs: Vec::new(), limit: None }
+        Self {
+            runs: Vec::new(),
+            limit: None,
+        }
     }
 
     fn parallel(limit: usize) -> Self {
-        Self { runs: Vec::new(), limit: Some(limit) }
+        Self {
+            runs: Vec::new(),
+            limit: Some(limit),
+        }
     }
 
     fn close(self) -> Option<Run> {
         match (self.runs.len(), self.limit) {
             (0, _) => None,
             (1, _) => self.runs.into_iter().next(),
-            (_, Some(limit)) => Some(Run::Parallel { parallel: self.runs, limit }),
-            (_, None) => Some(Run::Sequence { sequence: self.runs }),
+            (_, Some(limit)) => Some(Run::Parallel {
+                parallel: self.runs,
+                limit,
+            }),
+            (_, None) => Some(Run::Sequence {
+                sequence: self.runs,
+            }),
         }
     }
 }
@@ -45,8 +56,12 @@ pub(super) fn neighbours(steps: &[Step], order: &[usize]) -> usize {
     let mut count = 0;
     for &index in order {
         let step = &steps[index];
-        let names = order[..count].iter().map(|&earlier| steps[earlier].name.as_str());
-        let waits = names.into_iter().any(|name| step.depends_on.iter().any(|on| on.text == name));
+        let names = order[..count]
+            .iter()
+            .map(|&earlier| steps[earlier].name.as_str());
+        let waits = names
+            .into_iter()
+            .any(|name| step.depends_on.iter().any(|on| on.text == name));
         if !step.parallel || waits {
             break;
         }
@@ -78,7 +93,11 @@ impl Walk<'_> {
         scope: &mut Scope,
     ) -> Result<Outcome, Error> {
         let mut inner = at.scope.clone();
-        let members = group.order.iter().map(|&index| &group.steps[index]).collect();
+        let members = group
+            .order
+            .iter()
+            .map(|&index| &group.steps[index])
+            .collect();
         let limit = group.limit.map(|limit| limit as usize);
         self.at_once(at.unit, &mut inner, members, limit)?;
         hand_out(&group.steps, &inner, scope);
@@ -93,7 +112,8 @@ impl Walk<'_> {
         steps: Vec<&Step>,
         limit: Option<usize>,
     ) -> Result<(), Error> {
-        self.runs.push(Open::parallel(limit.unwrap_or(PARALLEL_DEFAULT)));
+        self.runs
+            .push(Open::parallel(limit.unwrap_or(PARALLEL_DEFAULT)));
         let result = steps.into_iter().try_for_each(|step| {
             // A step's own commands stay in order: a template's `sh`, an item of `forEach`.
             self.runs.push(Open::sequence());
@@ -104,7 +124,11 @@ impl Walk<'_> {
         self.close_group();
         result?;
         // What they export is there once all of them have run.
-        if !self.is_in_parallel() { self.settle(scope) } else { Ok(()) }
+        if !self.is_in_parallel() {
+            self.settle(scope)
+        } else {
+            Ok(())
+        }
     }
 
     pub(super) fn push_run(&mut self, run: Run) {
@@ -155,7 +179,10 @@ fn hand_out(steps: &[Step], inner: &Scope, outer: &mut Scope) {
         match &step.tool {
             Tool::Prompt(tool) => outer.take_over(&tool.variable, inner, &tool.variable),
             Tool::Query(tool) => {
-                let names = tool.checks.iter().flat_map(|c| [&c.export, &c.export_exists]);
+                let names = tool
+                    .checks
+                    .iter()
+                    .flat_map(|c| [&c.export, &c.export_exists]);
                 for name in names.flatten() {
                     outer.take_over(name, inner, name);
                 }

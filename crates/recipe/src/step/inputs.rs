@@ -49,7 +49,14 @@ impl Walk<'_> {
                 self.default(unit, &mut scope, (name, variable))?;
             } else if variable.required {
                 let line = line_of(unit, name);
-                self.want(name, variable, Source { file: unit.recipe.file.clone(), line });
+                self.want(
+                    name,
+                    variable,
+                    Source {
+                        file: unit.recipe.file.clone(),
+                        line,
+                    },
+                );
                 scope.set_unknown(name, Why::Asked, stand_in(variable), &self.tracker);
             } else {
                 scope.set(name, Value::Undefined);
@@ -61,7 +68,11 @@ impl Walk<'_> {
     pub(super) fn want(&mut self, name: &str, variable: &Variable, source: Source) {
         if !self.found.wanted.iter().any(|wanted| wanted.name == name) {
             let (name, variable) = (name.to_owned(), variable.clone());
-            self.found.wanted.push(Wanted { name, variable, source });
+            self.found.wanted.push(Wanted {
+                name,
+                variable,
+                source,
+            });
         }
     }
 
@@ -72,9 +83,15 @@ impl Walk<'_> {
         scope: &mut Scope,
         (name, variable): (&str, &Variable),
     ) -> Result<(), Error> {
-        let Some(default) = &variable.default else { return Ok(()) };
+        let Some(default) = &variable.default else {
+            return Ok(());
+        };
         let step = nameless();
-        let at = At { unit, step: &step, scope: scope.clone() };
+        let at = At {
+            unit,
+            step: &step,
+            scope: scope.clone(),
+        };
         let (value, certainty) = self.value(&at, &default.value, default.place)?;
         match certainty {
             Certainty::Later => {
@@ -96,7 +113,10 @@ impl Wanted {
     /// The question for a person.
     pub(crate) fn ask(&self) -> Ask {
         let variable = &self.variable;
-        let message = variable.prompt.clone().or_else(|| variable.description.clone());
+        let message = variable
+            .prompt
+            .clone()
+            .or_else(|| variable.description.clone());
         Ask {
             name: self.name.clone(),
             message: message.unwrap_or_else(|| self.name.clone()),
@@ -125,7 +145,13 @@ impl Wanted {
             });
         }
         question.format = format_of(variable);
-        let words = || variable.values.iter().map(|word| Json::String(word.clone())).collect();
+        let words = || {
+            variable
+                .values
+                .iter()
+                .map(|word| Json::String(word.clone()))
+                .collect()
+        };
         question.kind = match variable.kind {
             Type::String | Type::File | Type::Directory => AnswerKind::Text,
             Type::Number => AnswerKind::Number,
@@ -147,13 +173,23 @@ pub(crate) fn missing(wanted: &[Wanted]) -> Error {
     let names: Vec<String> = wanted
         .iter()
         .map(|wanted| {
-            let what = wanted.variable.description.as_ref().or(wanted.variable.prompt.as_ref());
+            let what = wanted
+                .variable
+                .description
+                .as_ref()
+                .or(wanted.variable.prompt.as_ref());
             let what = what.map_or_else(String::new, |what| format!(": {what}"));
-            format!("`{}` ({}{what})", wanted.name, wanted.variable.kind.as_str())
+            format!(
+                "`{}` ({}{what})",
+                wanted.name,
+                wanted.variable.kind.as_str()
+            )
         })
         .collect();
-    let flags: Vec<String> =
-        wanted.iter().map(|wanted| format!("--{} VALUE", wanted.name)).collect();
+    let flags: Vec<String> = wanted
+        .iter()
+        .map(|wanted| format!("--{} VALUE", wanted.name))
+        .collect();
     let message = match names.len() {
         1 => format!("a required value is missing: {}", names[0]),
         count => format!("{count} required values are missing: {}", names.join(", ")),
@@ -177,7 +213,10 @@ fn ask_kind(variable: &Variable) -> AskKind {
 fn format_of(variable: &Variable) -> String {
     let mut rules = Vec::new();
     if let Some(pattern) = &variable.pattern {
-        rules.push(format!("It must match the regular expression `{}`.", pattern.text));
+        rules.push(format!(
+            "It must match the regular expression `{}`.",
+            pattern.text
+        ));
     }
     match (variable.min, variable.max) {
         (Some(min), Some(max)) => rules.push(format!("Between {min} and {max}.")),
@@ -205,8 +244,14 @@ fn stand_in(variable: &Variable) -> Value {
 
 fn line_of(unit: &Unit, name: &str) -> u32 {
     let wanted = format!("{name}:");
-    let found = unit.recipe.text.lines().position(|line| line.trim_start().starts_with(&wanted));
-    found.and_then(|index| u32::try_from(index + 1).ok()).unwrap_or(1)
+    let found = unit
+        .recipe
+        .text
+        .lines()
+        .position(|line| line.trim_start().starts_with(&wanted));
+    found
+        .and_then(|index| u32::try_from(index + 1).ok())
+        .unwrap_or(1)
 }
 
 /// Texts outside any step are evaluated as if a nameless one had them.

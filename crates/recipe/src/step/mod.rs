@@ -17,9 +17,9 @@ mod template;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use ::prompt::Questionnaire;
 use expr::Value;
 use indexmap::{IndexMap, IndexSet};
-use ::prompt::Questionnaire;
 use serde::Serialize;
 use workspace::RelPath;
 
@@ -212,7 +212,11 @@ impl<'w> Walk<'w> {
     }
 
     fn attempt(&mut self, unit: &Rc<Unit>, scope: &mut Scope, step: &Step) -> Result<(), Error> {
-        let mut at = At { unit, step, scope: self.step_scope(scope, step) };
+        let mut at = At {
+            unit,
+            step,
+            scope: self.step_scope(scope, step),
+        };
         let Some(for_each) = &step.for_each else {
             if let Some(outcome) = self.once(&mut at, scope)? {
                 self.export(at, outcome, scope, ExportAs::Value)?;
@@ -229,7 +233,11 @@ impl<'w> Walk<'w> {
             let mut item_scope = at.scope.clone();
             item_scope.set(&for_each.item, item);
             item_scope.set(&for_each.index, Value::Number(index as f64));
-            let mut each = At { unit, step, scope: item_scope };
+            let mut each = At {
+                unit,
+                step,
+                scope: item_scope,
+            };
             if let Some(outcome) = self.once(&mut each, scope)? {
                 self.export(each, outcome, scope, ExportAs::Item(index))?;
             }
@@ -247,7 +255,11 @@ impl<'w> Walk<'w> {
         self.add_variables(at)?;
         match self.condition(at)? {
             Condition::No => {
-                let reason = at.step.when.as_ref().map(|when| format!("when: {}", when.text));
+                let reason = at
+                    .step
+                    .when
+                    .as_ref()
+                    .map(|when| format!("when: {}", when.text));
                 self.report(at.step, StepStatus::Skipped, reason);
                 return Ok(None);
             }
@@ -279,7 +291,12 @@ impl<'w> Walk<'w> {
 
     pub(crate) fn report(&mut self, step: &Step, status: StepStatus, reason: Option<String>) {
         let (name, tool) = (step.name.clone(), step.tool.name());
-        self.found.steps.push(StepReport { name, tool, status, reason });
+        self.found.steps.push(StepReport {
+            name,
+            tool,
+            status,
+            reason,
+        });
     }
 
     /// What must be as before if a step that may fail does.
@@ -330,5 +347,8 @@ struct Saved {
 
 /// A limit or a broken path is never a step's own small failure.
 fn is_excusable(error: &Error) -> bool {
-    !matches!(error.kind(), Kind::Limit | Kind::Path | Kind::Untrusted | Kind::Aborted)
+    !matches!(
+        error.kind(),
+        Kind::Limit | Kind::Path | Kind::Untrusted | Kind::Aborted
+    )
 }

@@ -28,7 +28,9 @@ impl Walk<'_> {
             None => None,
         };
         let variable = variable(tool, message);
-        self.found.variables.insert(tool.variable.clone(), variable.clone());
+        self.found
+            .variables
+            .insert(tool.variable.clone(), variable.clone());
         let given = self.known.values.get(&tool.variable).cloned();
         if let Some(value) = given {
             scope.set_json(&tool.variable, &value);
@@ -38,7 +40,10 @@ impl Walk<'_> {
             scope.set_unknown(&tool.variable, Why::Asked, "".into(), &self.tracker);
             return Ok(Outcome::Later);
         }
-        let source = Source { file: at.unit.recipe.file.clone(), line: at.step.place.line };
+        let source = Source {
+            file: at.unit.recipe.file.clone(),
+            line: at.step.place.line,
+        };
         let mut variable = variable;
         if let Some(default) = &tool.default {
             let (value, _) = self.value(at, &default.value, default.place)?;
@@ -46,7 +51,10 @@ impl Walk<'_> {
                 let message = format!("the default of `{}` {wrong}", tool.variable);
                 at.unit.error(Kind::Manifest, default.place, message)
             })?;
-            variable.default = Some(crate::manifest::Datum { value, place: default.place });
+            variable.default = Some(crate::manifest::Datum {
+                value,
+                place: default.place,
+            });
         }
         self.want(&tool.variable, &variable, source);
         scope.set_unknown(&tool.variable, Why::Asked, "".into(), &self.tracker);
@@ -62,17 +70,27 @@ pub(crate) fn variable(tool: &PromptStep, message: Option<String>) -> Variable {
         PromptKind::Select | PromptKind::MultiSelect => Type::Enum,
     };
     let pattern = tool.validate.as_ref().map(|text| {
-        let bare = text.text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/'));
-        Text { text: bare.unwrap_or(&text.text).to_owned(), place: text.place }
+        let bare = text
+            .text
+            .strip_prefix('/')
+            .and_then(|rest| rest.strip_suffix('/'));
+        Text {
+            text: bare.unwrap_or(&text.text).to_owned(),
+            place: text.place,
+        }
     });
     Variable {
         kind,
         required: tool.default.is_none(),
         default: None,
-        suggestion: tool.default.as_ref().map(|datum| datum.value.clone()).filter(|value| {
-            // A template says nothing to a person before it is rendered.
-            !matches!(value, Json::String(text) if text.contains("{{"))
-        }),
+        suggestion: tool
+            .default
+            .as_ref()
+            .map(|datum| datum.value.clone())
+            .filter(|value| {
+                // A template says nothing to a person before it is rendered.
+                !matches!(value, Json::String(text) if text.contains("{{"))
+            }),
         prompt: message,
         description: None,
         pattern: pattern.filter(|_| kind == Type::String),

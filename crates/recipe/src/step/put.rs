@@ -45,8 +45,18 @@ impl Walk<'_> {
             (Putting::Replace(status), _) => status,
             (Putting::Add { .. }, None) => FileStatus::Created,
             (Putting::Add { .. }, Some(_)) if same => FileStatus::Modified,
-            (Putting::Add { force, unless_exists }, Some(existing)) => {
-                let found = Existing { bytes: existing, force, unless_exists };
+            (
+                Putting::Add {
+                    force,
+                    unless_exists,
+                },
+                Some(existing),
+            ) => {
+                let found = Existing {
+                    bytes: existing,
+                    force,
+                    unless_exists,
+                };
                 match self.replace(at, &put.path, &put.content, (found, put.certainty))? {
                     Some(status) => status,
                     None => return Ok(()),
@@ -54,7 +64,12 @@ impl Walk<'_> {
             }
         };
         let generated = !matches!(status, FileStatus::Injected | FileStatus::Modified);
-        self.write(at, put.path, put.content, (status, put.executable, put.certainty, generated))
+        self.write(
+            at,
+            put.path,
+            put.content,
+            (status, put.executable, put.certainty, generated),
+        )
     }
 
     /// Puts lines into a file that is there.
@@ -75,7 +90,10 @@ impl Walk<'_> {
         };
         if let Some(pattern) = skip_if {
             let regex = Regex::new(pattern).map_err(|error| broken(pattern, &error))?;
-            if regex.is_match(&target).map_err(|error| broken(pattern, &error))? {
+            if regex
+                .is_match(&target)
+                .map_err(|error| broken(pattern, &error))?
+            {
                 self.skip(at, path.as_str(), format!("skip_if: {pattern}"));
                 return Ok(());
             }
@@ -112,12 +130,18 @@ impl Walk<'_> {
 
     pub(super) fn skip(&mut self, at: &At<'_>, path: &str, reason: String) {
         let (path, step) = (path.to_owned(), at.step.name.clone());
-        self.found.effects.push(Effect::Skipped { path, reason, step });
+        self.found
+            .effects
+            .push(Effect::Skipped { path, reason, step });
     }
 
     fn note_unchanged(&mut self, at: &At<'_>, path: RelPath, generated: Option<Vec<u8>>) {
         let step = at.step.name.clone();
-        self.found.effects.push(Effect::Unchanged { path, step, generated });
+        self.found.effects.push(Effect::Unchanged {
+            path,
+            step,
+            generated,
+        });
     }
 
     /// What becomes of a file that is there and differs; `None` when it stays as it is.
@@ -129,7 +153,11 @@ impl Walk<'_> {
         (existing, certainty): (Existing, Certainty),
     ) -> Result<Option<FileStatus>, Error> {
         if existing.unless_exists && !existing.force {
-            self.skip(at, path.as_str(), "exists already (unless_exists)".to_owned());
+            self.skip(
+                at,
+                path.as_str(),
+                "exists already (unless_exists)".to_owned(),
+            );
             return Ok(None);
         }
         if existing.force {
@@ -147,8 +175,12 @@ impl Walk<'_> {
         if certainty == Certainty::AfterCommand && self.is_planning() {
             return Ok(Some(FileStatus::Modified));
         }
-        let conflict =
-            Conflict::new(path.clone(), &at.step.name, existing.bytes, content.to_vec());
+        let conflict = Conflict::new(
+            path.clone(),
+            &at.step.name,
+            existing.bytes,
+            content.to_vec(),
+        );
         match self.decision(&conflict)? {
             Some(Decision::Overwrite) => Ok(Some(FileStatus::Forced)),
             Some(_) => {
@@ -226,6 +258,9 @@ fn like(existing: &[u8], content: Vec<u8>) -> Vec<u8> {
 }
 
 fn broken(pattern: &str, error: &expr::Error) -> Error {
-    let message = format!("the pattern `{pattern}` cannot be used: {}", error.message());
+    let message = format!(
+        "the pattern `{pattern}` cannot be used: {}",
+        error.message()
+    );
     Error::new(Kind::Template, message)
 }

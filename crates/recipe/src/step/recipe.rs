@@ -35,13 +35,15 @@ impl Walk<'_> {
             return Ok(Outcome::Later);
         }
         let place = tool.recipe.place;
-        let unit = self.library.sub(at.unit, name.trim()).map_err(|error| {
-            error.at(&at.unit.recipe.file, &at.unit.recipe.text, place)
-        })?;
+        let unit = self
+            .library
+            .sub(at.unit, name.trim())
+            .map_err(|error| error.at(&at.unit.recipe.file, &at.unit.recipe.text, place))?;
         if self.chain.len() >= RECIPE_DEPTH_MAX {
             let chain = self.chain.join(" -> ");
-            let message =
-                format!("recipes are nested deeper than RECIPE_DEPTH_MAX = {RECIPE_DEPTH_MAX}: {chain}");
+            let message = format!(
+                "recipes are nested deeper than RECIPE_DEPTH_MAX = {RECIPE_DEPTH_MAX}: {chain}"
+            );
             let error = at.unit.error(Kind::Limit, place, message);
             return Err(error.hint("look for a recipe that runs itself"));
         }
@@ -62,12 +64,16 @@ impl Walk<'_> {
     ) -> Result<Scope, Error> {
         let variables = &unit.recipe.manifest.variables;
         let mut given = Scope::default();
-        let mapped = tool.mapping.iter().map(|(from, to)| (from.as_str(), to.text.as_str()));
+        let mapped = tool
+            .mapping
+            .iter()
+            .map(|(from, to)| (from.as_str(), to.text.as_str()));
         let inherited = variables.keys().map(|name| (name.as_str(), name.as_str()));
         let inherited = inherited.filter(|_| tool.inherit);
         for (from, to) in inherited.chain(mapped) {
-            if !at.scope.has(from) || (at.scope.json(from).is_none_or(|value| value.is_null())
-                && at.scope.unknown(from).is_none())
+            if !at.scope.has(from)
+                || (at.scope.json(from).is_none_or(|value| value.is_null())
+                    && at.scope.unknown(from).is_none())
             {
                 continue;
             }
@@ -91,7 +97,9 @@ impl Walk<'_> {
             }
         }
         for (name, variable) in variables {
-            let Some(value) = given.json(name) else { continue };
+            let Some(value) = given.json(name) else {
+                continue;
+            };
             let value = typed(variable, &value).map_err(|wrong| {
                 let message = format!("for the recipe `{}`, `{name}` {wrong}", tool.recipe.text);
                 let error = at.unit.error(Kind::Manifest, at.step.place, message);

@@ -42,9 +42,15 @@ struct Target {
 }
 
 impl Walk<'_> {
-    pub(super) fn template(&mut self, at: &mut At<'_>, tool: &TemplateStep) -> Result<Outcome, Error> {
+    pub(super) fn template(
+        &mut self,
+        at: &mut At<'_>,
+        tool: &TemplateStep,
+    ) -> Result<Outcome, Error> {
         let exclude = excluded(at, tool)?;
-        let Some(target) = self.target(at, tool)? else { return Ok(Outcome::Later) };
+        let Some(target) = self.target(at, tool)? else {
+            return Ok(Outcome::Later);
+        };
         let first = self.found.effects.len();
         let mut later = false;
         for text in &tool.templates {
@@ -63,23 +69,32 @@ impl Walk<'_> {
         if later {
             return Ok(Outcome::Later);
         }
-        let written = self.found.effects[first..].iter().filter_map(|effect| match effect {
-            Effect::Write(write) => Some(Json::String(write.path.to_string())),
-            _ => None,
-        });
+        let written = self.found.effects[first..]
+            .iter()
+            .filter_map(|effect| match effect {
+                Effect::Write(write) => Some(Json::String(write.path.to_string())),
+                _ => None,
+            });
         let files: Vec<Json> = written.collect();
-        Ok(Outcome::Value(json!({ "filesGenerated": files, "files": files })))
+        Ok(Outcome::Value(
+            json!({ "filesGenerated": files, "files": files }),
+        ))
     }
 
     fn target(&mut self, at: &At<'_>, tool: &TemplateStep) -> Result<Option<Target>, Error> {
-        let mut target = Target { dir: RelPath::root(), file: None };
+        let mut target = Target {
+            dir: RelPath::root(),
+            file: None,
+        };
         if let Some(text) = &tool.output_dir {
             match self.data_path(at, text)? {
                 Some(dir) => target.dir = dir,
                 None => return Ok(None),
             }
         }
-        let Some(text) = &tool.to else { return Ok(Some(target)) };
+        let Some(text) = &tool.to else {
+            return Ok(Some(target));
+        };
         let (to, certainty) = self.text(at, text)?;
         if certainty == Certainty::Later {
             return Ok(None);
@@ -100,7 +115,11 @@ impl Walk<'_> {
         let single = |path: RelPath, base: &RelPath| {
             let inside = path.strip_prefix(base).unwrap_or_else(|| path.clone());
             let mirror = without_ending(inside.as_str()).to_owned();
-            Origin { path, mirror, rendered: true }
+            Origin {
+                path,
+                mirror,
+                rendered: true,
+            }
         };
         if name.contains('*') {
             let found = files.glob(name)?;
@@ -119,11 +138,16 @@ impl Walk<'_> {
             }
             Some(Meant::Dir(dir)) => {
                 let entries = files.base().walk(&dir)?;
-                let entries = entries.into_iter().filter(|entry| entry.kind != PathKind::Dir);
+                let entries = entries
+                    .into_iter()
+                    .filter(|entry| entry.kind != PathKind::Dir);
                 Ok(entries
                     .map(|entry| {
                         let rendered = is_template(entry.path.as_str());
-                        Origin { rendered, ..single(entry.path, &dir) }
+                        Origin {
+                            rendered,
+                            ..single(entry.path, &dir)
+                        }
                     })
                     .collect())
             }
@@ -147,7 +171,9 @@ impl Walk<'_> {
             return self.copy(at, tool, target, origin);
         }
         let file = at.unit.template(&origin.path)?;
-        self.found.templates.insert(file.file.clone(), file.hash.clone());
+        self.found
+            .templates
+            .insert(file.file.clone(), file.hash.clone());
         let (rendered, certainty) = self.attributes(at, &file)?;
         let directives = file.frontmatter.directives(&file.file, &rendered);
         let mut directives = match directives {
@@ -157,7 +183,8 @@ impl Walk<'_> {
             Err(error) => return Err(error),
         };
         directives.force |= tool.overwrite;
-        at.scope.set_json("attributes", &Json::Object(rendered.into_iter().collect()));
+        at.scope
+            .set_json("attributes", &Json::Object(rendered.into_iter().collect()));
         let goes = match certainty {
             Certainty::Later => Goes::Later,
             _ => self.destination(at, target, origin, (&file, &directives))?,
@@ -197,11 +224,20 @@ impl Walk<'_> {
                 rendered.insert(key.clone(), datum.value.clone());
                 continue;
             };
-            let text = Text { text: text.clone(), place: datum.place };
+            let text = Text {
+                text: text.clone(),
+                place: datum.place,
+            };
             let answers = &self.known.answers;
             let (value, sure) = self.guard(|| {
-                let over = Over { state: at.scope.state(), answers };
-                let site = Site { file: &file.file, source: &file.text };
+                let over = Over {
+                    state: at.scope.state(),
+                    answers,
+                };
+                let site = Site {
+                    file: &file.file,
+                    source: &file.text,
+                };
                 let mut rendered = at.unit.evaluator.text(site, &text, over)?;
                 Ok((std::mem::take(&mut rendered.text), rendered))
             })?;
@@ -235,18 +271,38 @@ impl Walk<'_> {
                 (path, _) => path,
             },
         };
-        let place = file.frontmatter.attributes.get("to").map(|datum| datum.place);
+        let place = file
+            .frontmatter
+            .attributes
+            .get("to")
+            .map(|datum| datum.place);
         let path = RelPath::parse(&text).and_then(|path| target.dir.join(&path));
         let path = path.map_err(|error| {
-            let place = place.unwrap_or(Place { line: 1, column: 1, width: 1 });
+            let place = place.unwrap_or(Place {
+                line: 1,
+                column: 1,
+                width: 1,
+            });
             Error::from(error).at(&file.file, &file.text, place)
         })?;
+        if path.names().any(|name| name.eq_ignore_ascii_case(".git")) {
+            let message = format!("`{path}` is inside git's own directory, which is never written");
+            let place = place.unwrap_or(Place {
+                line: 1,
+                column: 1,
+                width: 1,
+            });
+            return Err(Error::new(Kind::Path, message).at(&file.file, &file.text, place));
+        }
         Ok(Goes::To(path))
     }
 
     /// The template's own path with `{{ }}` in its names rendered.
     fn mirrored(&mut self, at: &At<'_>, origin: &Origin) -> Result<(String, Certainty), Error> {
-        let text = Text { text: origin.mirror.clone(), place: at.step.place };
+        let text = Text {
+            text: origin.mirror.clone(),
+            place: at.step.place,
+        };
         match text.text.contains("{{") {
             true => self.text(at, &text),
             false => Ok((text.text, Certainty::Sure)),
@@ -268,7 +324,11 @@ impl Walk<'_> {
         }
         // Known before rendering, so that nobody is asked about a file that is not written.
         if directives.unless_exists && !directives.force && self.project.exists(path)? {
-            self.skip(at, path.as_str(), "exists already (unless_exists)".to_owned());
+            self.skip(
+                at,
+                path.as_str(),
+                "exists already (unless_exists)".to_owned(),
+            );
             return Ok(true);
         }
         Ok(false)
@@ -283,7 +343,11 @@ impl Walk<'_> {
         if let Some(name) = &directives.from {
             let files = &at.unit.files;
             let Some(path) = files.find_file(name)? else {
-                let place = file.frontmatter.attributes.get("from").map(|datum| datum.place);
+                let place = file
+                    .frontmatter
+                    .attributes
+                    .get("from")
+                    .map(|datum| datum.place);
                 let message = format!("there is no file `{name}` to take the text from");
                 let error = Error::new(Kind::NotFound, message).hint(files.advice(name));
                 return Err(error.at(&file.file, &file.text, place.unwrap_or_default()));
@@ -294,13 +358,20 @@ impl Walk<'_> {
         let answers = &self.known.answers;
         let scope = &at.scope;
         let ((text, provided), certainty) = self.guard(|| {
-            let over = Over { state: scope.state(), answers };
+            let over = Over {
+                state: scope.state(),
+                answers,
+            };
             let mut rendered: Rendered = at.unit.evaluator.render(&file.body, over)?;
             let provided = rendered.provided.entries();
             Ok(((std::mem::take(&mut rendered.text), provided), rendered))
         })?;
         let provided: Vec<(std::rc::Rc<str>, Value)> = provided;
-        self.provided.extend(provided.into_iter().map(|(name, value)| (name.to_string(), value)));
+        self.provided.extend(
+            provided
+                .into_iter()
+                .map(|(name, value)| (name.to_string(), value)),
+        );
         Ok((with_end(text, directives.eof_last), certainty))
     }
 
@@ -322,11 +393,25 @@ impl Walk<'_> {
         };
         let executable = directives.executable || file.executable;
         let content = body.as_bytes().to_vec();
-        self.put(at, Put { path, content, executable, how, certainty })
+        self.put(
+            at,
+            Put {
+                path,
+                content,
+                executable,
+                how,
+                certainty,
+            },
+        )
     }
 
     /// What a template does besides its file.
-    fn afterwards(&mut self, at: &At<'_>, directives: Directives, body: String) -> Result<(), Error> {
+    fn afterwards(
+        &mut self,
+        at: &At<'_>,
+        directives: Directives,
+        body: String,
+    ) -> Result<(), Error> {
         if let Some(text) = directives.message {
             let step = at.step.name.clone();
             self.found.effects.push(Effect::Message { text, step });
@@ -352,8 +437,20 @@ impl Walk<'_> {
         let base = at.unit.files.base();
         let content = base.read(&origin.path)?.unwrap_or_default();
         let executable = base.is_executable(&origin.path)?;
-        let how = Putting::Add { force: tool.overwrite, unless_exists: false };
-        self.put(at, Put { path, content, executable, how, certainty })?;
+        let how = Putting::Add {
+            force: tool.overwrite,
+            unless_exists: false,
+        };
+        self.put(
+            at,
+            Put {
+                path,
+                content,
+                executable,
+                how,
+                certainty,
+            },
+        )?;
         Ok(certainty)
     }
 }
@@ -367,7 +464,8 @@ fn excluded(at: &At<'_>, tool: &TemplateStep) -> Result<GlobSet, Error> {
         })?;
         set.add(glob);
     }
-    set.build().map_err(|error| Error::new(Kind::Limit, error.to_string()))
+    set.build()
+        .map_err(|error| Error::new(Kind::Limit, error.to_string()))
 }
 
 /// `eof_last` decides about the last line end; without it the body keeps what it has.
@@ -390,7 +488,14 @@ fn located(error: Error, file: &TemplateFile, injecting: bool) -> Error {
         _ => &["to"],
     };
     let attributes = &file.frontmatter.attributes;
-    let place = keys.iter().find_map(|key| attributes.get(*key)).map(|datum| datum.place);
-    let place = place.unwrap_or(Place { line: 1, column: 1, width: 1 });
+    let place = keys
+        .iter()
+        .find_map(|key| attributes.get(*key))
+        .map(|datum| datum.place);
+    let place = place.unwrap_or(Place {
+        line: 1,
+        column: 1,
+        width: 1,
+    });
     error.at(&file.file, &file.text, place)
 }

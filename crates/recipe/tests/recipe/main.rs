@@ -1,0 +1,21 @@
+//! Recipes at their boundary: a project, a command line and answers in; an outcome and files out.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "tests build their own fixtures"
+)]
+
+mod check;
+
+mod answers;
+mod bad_input;
+mod commands;
+mod conflicts;
+mod exports;
+mod files;
+mod inject;
+mod inputs;
+mod kits;
+mod sub_recipes;
+mod tools;
+mod update;
