@@ -119,7 +119,7 @@ fn lay(root: &Path, node: &Path, throughput: &Path, work: &Path) -> Result<Vec<P
     ])
 }
 
-/// Prices are quarters, which binary fractions hold exactly, so every engine prints the same digits.
+/// Prices are in cents, as prices are; two digits of the nearest double are the same in every engine.
 fn items_json() -> Value {
     let woods = [
         "Copper", "Linen", "Walnut", "Silver", "Marble", "Indigo", "Velvet",
@@ -128,10 +128,10 @@ fn items_json() -> Value {
     let item = |index: usize| {
         let first = index % tags.len();
         let last = tags.len().min(first + 1 + index % 3);
-        let quarters = u32::try_from(index * 37 % 4_000 + 1).unwrap_or(1);
+        let cents = u32::try_from(index * 3_701 % 99_989 + 1).unwrap_or(1);
         json!({
             "name": format!("{} item {index}", woods[index % woods.len()]),
-            "price": f64::from(quarters) / 4.0,
+            "price": f64::from(cents) / 100.0,
             "stock": (index % 3) * (index % 11),
             "weeks": index % 5 + 1,
             "tags": &tags[first..last],
