@@ -122,6 +122,19 @@ pub(crate) fn tree() -> clap::Command {
     ))
 }
 
+/// The long options that `run` itself has.
+pub(crate) fn options_of_run() -> Vec<String> {
+    let tree = Cli::command();
+    let run = tree
+        .find_subcommand("run")
+        .into_iter()
+        .flat_map(clap::Command::get_arguments);
+    run.chain(tree.get_arguments())
+        .filter_map(clap::Arg::get_long)
+        .map(str::to_owned)
+        .collect()
+}
+
 /// Reads the command line: drawloom's part by clap, the recipe's part kept aside for later.
 pub(crate) fn read(words: Vec<OsString>) -> Result<Reading, Trouble> {
     let tree = tree();

@@ -39,7 +39,10 @@ fn main() -> ExitCode {
         Err(trouble) => Err(trouble),
     };
     match ended {
-        _ if interrupt::was_interrupted() => Exit::Interrupted.into(),
+        _ if interrupt::was_interrupted() => {
+            output::say("interrupted");
+            Exit::Interrupted.into()
+        }
         Ok(exit) => exit.into(),
         Err(trouble) => {
             output::trouble(&trouble, form);

@@ -1,7 +1,5 @@
 //! The person at the terminal: asked for values, shown differences, told what happens.
 
-use std::cell::RefCell;
-
 use dialoguer::theme::ColorfulTheme;
 use dialoguer::{Confirm, Input, MultiSelect, Select};
 use recipe::{Ask, AskKind, Conflict, Decision, Event, Host};
@@ -24,7 +22,7 @@ pub(crate) enum Echo {
 pub(crate) struct Person {
     is_there: bool,
     echo: Echo,
-    progress: RefCell<Option<Progress>>,
+    progress: Option<Progress>,
 }
 
 impl Person {
@@ -32,7 +30,7 @@ impl Person {
         Self {
             is_there: output::has_person(),
             echo,
-            progress: RefCell::new(None),
+            progress: None,
         }
     }
 
@@ -82,26 +80,21 @@ impl Host for Person {
         match event {
             Event::CommandStarted { step, command } => {
                 interrupt::command_started();
-                self.say(format!("run   {command}  ({step})"));
-                let progress = Progress::start(format!("running {command}"));
-                self.progress.replace(Some(progress));
+                self.say(format!("run       {command}  ({step})"));
+                self.progress = Some(Progress::start(format!("running {command}")));
             }
             Event::CommandLine { line, .. } => {
-                // The spinner would write over the line, so it has to start anew.
-                let under_way = self.progress.take();
+                // A command that prints shows by itself that it lives.
+                self.progress = None;
                 self.say(format!("  {line}"));
-                if under_way.is_some() {
-                    self.progress
-                        .replace(Some(Progress::start("running a command")));
-                }
             }
             Event::CommandFinished {
                 command, succeeded, ..
             } => {
-                self.progress.take();
+                self.progress = None;
                 interrupt::command_finished();
                 if !succeeded {
-                    self.say(format!("failed {command}"));
+                    self.say(format!("failed    {command}"));
                 }
             }
             Event::RolledBack { files } => {

@@ -269,27 +269,18 @@ impl Names<'_> {
 
     /// A mistyped option of drawloom itself is better named as such than as an unknown variable.
     fn check_options(&self, given: &Given) -> Result<(), Trouble> {
-        let tree = arguments::tree();
-        let own = tree
-            .find_subcommand("run")
-            .into_iter()
-            .flat_map(clap::Command::get_arguments);
-        let options: Vec<&str> = own
-            .chain(tree.get_arguments())
-            .filter_map(clap::Arg::get_long)
-            .collect();
-        for (name, _) in &given.named {
-            let is_known = self.find(name).is_some() || self.is_flag(name);
-            let near_variable = || app::nearest(name, self.0.keys().map(String::as_str)).is_some();
-            if is_known || near_variable() {
-                continue;
-            }
-            if let Some(meant) = app::nearest(name, options.iter().copied()) {
-                return Err(Trouble::usage(format!("there is no option `--{name}`"))
-                    .hint(format!("did you mean `--{meant}`?")));
-            }
+        let known = |name: &str| self.find(name).is_some() || self.is_flag(name);
+        let near = |name: &str| app::nearest(name, self.0.keys().map(String::as_str)).is_some();
+        let mut names = given.named.iter().map(|(name, _)| name.as_str());
+        let Some(name) = names.find(|name| !known(name) && !near(name)) else {
+            return Ok(());
+        };
+        let options = arguments::options_of_run();
+        match app::nearest(name, options.iter().map(String::as_str)) {
+            Some(meant) => Err(Trouble::usage(format!("there is no option `--{name}`"))
+                .hint(format!("did you mean `--{meant}`?"))),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 

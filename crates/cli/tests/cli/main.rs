@@ -19,3 +19,4 @@ mod running;
 mod setting_up;
 mod template_render;
 mod two_passes;
+mod updating;
