@@ -70,7 +70,6 @@ pub(super) fn callback<'a>(cx: &mut Context<'_>, args: &'a [Value]) -> Result<&'
 /// A value as error messages show it.
 pub(super) fn shown(cx: &mut Context<'_>, value: &Value) -> Result<String, Error> {
     Ok(match value {
-        Value::String(text) => format!("\"{text}\""),
         Value::Object(_) => "#<Object>".to_owned(),
         Value::Map(_) => "#<Map>".to_owned(),
         Value::Set(_) => "#<Set>".to_owned(),

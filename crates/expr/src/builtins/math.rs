@@ -85,7 +85,7 @@ unary! {
     CEIL "ceil" f64::ceil;
     COS "cos" libm::cos;
     COSH "cosh" libm::cosh;
-    EXP "exp" libm::exp;
+    EXP "exp" |number| if number == 1.0 { consts::E } else { libm::exp(number) };
     EXPM1 "expm1" libm::expm1;
     FLOOR "floor" f64::floor;
     FROUND "fround" |number| f64::from(number as f32);

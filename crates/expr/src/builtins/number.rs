@@ -16,13 +16,13 @@ use crate::value::{Builtin, Member, Value};
 pub(super) use self::format::in_radix;
 pub(super) use self::parse::{PARSE_FLOAT, PARSE_INT};
 
-/// A method of numbers.
-type Call = fn(&mut Context<'_>, f64, &[Value]) -> Result<Value, Error>;
+/// A method of a primitive.
+type CallOn<T> = fn(&mut Context<'_>, T, &[Value]) -> Result<Value, Error>;
 
 const SAFE_MAX: f64 = 9_007_199_254_740_991.0;
 
 /// The number method of that name.
-pub(super) fn method(method: Method) -> Option<Call> {
+pub(super) fn method(method: Method) -> Option<CallOn<f64>> {
     Some(match method {
         Method::ToExponential => format::to_exponential,
         Method::ToFixed => format::to_fixed,
@@ -35,9 +35,7 @@ pub(super) fn method(method: Method) -> Option<Call> {
 }
 
 /// A method of BigInts.
-pub(super) fn big_method(
-    method: Method,
-) -> Option<fn(&mut Context<'_>, i128, &[Value]) -> Result<Value, Error>> {
+pub(super) fn big_method(method: Method) -> Option<CallOn<i128>> {
     Some(match method {
         Method::ToString => |cx, value, args| {
             let radix = format::radix(cx, arg(args, 0))?;
@@ -62,9 +60,7 @@ pub(super) fn big_method(
 }
 
 /// A method of booleans.
-pub(super) fn bool_method(
-    method: Method,
-) -> Option<fn(&mut Context<'_>, bool, &[Value]) -> Result<Value, Error>> {
+pub(super) fn bool_method(method: Method) -> Option<CallOn<bool>> {
     Some(match method {
         Method::ToString | Method::ToLocaleString => {
             |_, value, _| Ok(Value::from(if value { "true" } else { "false" }))

@@ -239,7 +239,6 @@ pub(super) fn key_and_value(cx: &mut Context<'_>, entry: &Value) -> Result<(Valu
         }
         other => {
             let shown = shown(cx, other)?;
-            let shown = shown.trim_matches('"');
             Err(Error::runtime(format!(
                 "Iterator value {shown} is not an entry object"
             )))

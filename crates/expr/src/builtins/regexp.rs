@@ -178,6 +178,9 @@ pub(super) fn match_array(
     search: &Search<'_>,
     input: &Rc<str>,
 ) -> Result<Value, Error> {
+    // Each group may become a string of its own.
+    const FUEL_PER_GROUP: u64 = 4;
+    cx.charge(FUEL_PER_GROUP * regex.groups() as u64)?;
     let mut items = Vec::with_capacity(regex.groups());
     let mut bytes = 0;
     for group in 0..regex.groups() {

@@ -5,6 +5,8 @@ use oxc_regular_expression::ast::{
     UnicodePropertyEscape,
 };
 
+use rustc_hash::FxHashMap;
+
 use super::set::{self, Case, Ranges};
 
 /// Something valid that this engine does not do, as a sentence.
@@ -27,11 +29,29 @@ pub(super) fn escape(kind: CharacterClassEscapeKind, case: Case) -> Ranges {
     }
 }
 
+/// The Unicode properties met in a pattern; building a set takes long, and patterns repeat them.
+#[derive(Default)]
+pub(super) struct Properties(FxHashMap<String, Ranges>);
+
 /// `\p{…}` and `\P{…}`.
 pub(super) fn property(
     property: &UnicodePropertyEscape<'_>,
     case: Case,
+    known: &mut Properties,
 ) -> Result<Ranges, Unsupported> {
+    let key = format!(
+        "{}{:?}{case:?}{}",
+        property.name, property.value, property.negative
+    );
+    if let Some(ranges) = known.0.get(&key) {
+        return Ok(ranges.clone());
+    }
+    let ranges = built(property, case)?;
+    known.0.insert(key, ranges.clone());
+    Ok(ranges)
+}
+
+fn built(property: &UnicodePropertyEscape<'_>, case: Case) -> Result<Ranges, Unsupported> {
     let value = property.value.as_ref().map(|value| value.as_str());
     let name = property.name.as_str();
     let ranges = if property.strings {
@@ -53,8 +73,12 @@ pub(super) fn property(
 }
 
 /// `[…]`, with the set operations of the `v` flag.
-pub(super) fn class(class: &CharacterClass<'_>, case: Case) -> Result<Ranges, Unsupported> {
-    let mut operands = class.body.iter().map(|part| contents(part, case));
+pub(super) fn class(
+    class: &CharacterClass<'_>,
+    case: Case,
+    known: &mut Properties,
+) -> Result<Ranges, Unsupported> {
+    let mut operands = class.body.iter().map(|part| contents(part, case, known));
     let mut ranges = match operands.next() {
         Some(first) => first?,
         None => Ranges::default(),
@@ -77,7 +101,11 @@ pub(super) fn class(class: &CharacterClass<'_>, case: Case) -> Result<Ranges, Un
     })
 }
 
-fn contents(part: &CharacterClassContents<'_>, case: Case) -> Result<Ranges, Unsupported> {
+fn contents(
+    part: &CharacterClassContents<'_>,
+    case: Case,
+    known: &mut Properties,
+) -> Result<Ranges, Unsupported> {
     Ok(match part {
         CharacterClassContents::CharacterClassRange(range) => {
             Ranges::of(&[(range.min.value, range.max.value)]).folded(case)
@@ -86,8 +114,8 @@ fn contents(part: &CharacterClassContents<'_>, case: Case) -> Result<Ranges, Uns
             Ranges::of(&[(character.value, character.value)]).folded(case)
         }
         CharacterClassContents::CharacterClassEscape(escaped) => escape(escaped.kind, case),
-        CharacterClassContents::UnicodePropertyEscape(escaped) => property(escaped, case)?,
-        CharacterClassContents::NestedCharacterClass(nested) => class(nested, case)?,
+        CharacterClassContents::UnicodePropertyEscape(escaped) => property(escaped, case, known)?,
+        CharacterClassContents::NestedCharacterClass(nested) => class(nested, case, known)?,
         CharacterClassContents::ClassStringDisjunction(strings) => {
             let mut ranges = Ranges::default();
             for string in &strings.body {

@@ -8,7 +8,7 @@ use oxc_regular_expression::ast::{
 use oxc_regular_expression::{LiteralParser, Options};
 use oxc_span::{GetSpan, Span};
 
-use super::class::{self, Unsupported};
+use super::class::{self, Properties, Unsupported};
 use super::program::{Atom, Op, Program, Way, first_of};
 use super::set::{Case, CharSet, Ranges};
 
@@ -34,6 +34,7 @@ pub(super) fn compile(source: &str, flags: &str, meaning: Meaning) -> Result<Pro
         sets: Vec::new(),
         slots: (groups.starts.len() + 1) * 2,
         groups,
+        properties: Properties::default(),
         meaning,
         way: Way::Forward,
     };
@@ -138,6 +139,7 @@ struct Compiler {
     sets: Vec<CharSet>,
     slots: usize,
     groups: Groups,
+    properties: Properties,
     meaning: Meaning,
     way: Way,
 }
@@ -254,7 +256,7 @@ impl Compiler {
     }
 
     /// The set a term stands for, when it always matches exactly one character.
-    fn single_character(&self, term: &Term<'_>) -> Result<Option<CharSet>, Unsupported> {
+    fn single_character(&mut self, term: &Term<'_>) -> Result<Option<CharSet>, Unsupported> {
         let case = self.case();
         let ranges = match term {
             Term::Character(character) => {
@@ -263,8 +265,10 @@ impl Compiler {
             Term::Dot(_) if self.meaning.dot_all => Ranges::default().inverted(),
             Term::Dot(_) => Ranges::of(&[(0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029)]).inverted(),
             Term::CharacterClassEscape(escape) => class::escape(escape.kind, case),
-            Term::UnicodePropertyEscape(property) => class::property(property, case)?,
-            Term::CharacterClass(class) => class::class(class, case)?,
+            Term::UnicodePropertyEscape(property) => {
+                class::property(property, case, &mut self.properties)?
+            }
+            Term::CharacterClass(class) => class::class(class, case, &mut self.properties)?,
             _ => return Ok(None),
         };
         Ok(Some(ranges.finish()))

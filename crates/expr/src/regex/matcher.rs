@@ -9,6 +9,9 @@ use super::program::{Atom, Op, Program, Way};
 /// A position that is not set: a group that did not match.
 pub(super) const NONE: u32 = u32::MAX;
 
+/// Slots that are put back for the price of one step.
+const SLOTS_PER_STEP: u64 = 8;
+
 /// Why matching was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exhausted {
@@ -86,7 +89,7 @@ pub(super) fn search<T: Units>(
     memory.slots.clear();
     memory.slots.resize(program.slots, NONE);
     memory.stack.clear();
-    memory.steps = 0;
+    memory.steps = program.slots as u64 / SLOTS_PER_STEP;
     let mut matcher = Matcher {
         program,
         text,
@@ -296,6 +299,7 @@ impl<T: Units> Matcher<'_, T> {
             Op::Zero(counter) => self.set(counter, 0)?,
             Op::Enter { start, groups } => {
                 self.set(start, at)?;
+                self.memory.steps += u64::from(groups.1 - groups.0);
                 for slot in groups.0 * 2..groups.1 * 2 {
                     self.set(slot, NONE)?;
                 }
@@ -357,6 +361,7 @@ impl<T: Units> Matcher<'_, T> {
         (way, ignore_case): (Way, bool),
         at: u32,
     ) -> Result<Option<u32>, Exhausted> {
+        self.memory.steps += groups.len() as u64;
         let matched = groups
             .iter()
             .map(|group| (self.slot(group * 2), self.slot(group * 2 + 1)));

@@ -14,7 +14,11 @@ pub(super) fn sort(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Resul
     check_comparator(args)?;
     let list = items.borrow().clone();
     let sorted = sorted(cx, list, arg(args, 0))?;
-    *items.borrow_mut() = sorted;
+    // The comparison may have changed the list; what it appended stays.
+    let mut place = items.borrow_mut();
+    let kept = place.len().min(sorted.len());
+    place.splice(..kept, sorted);
+    drop(place);
     Ok(Value::Array(items.clone()))
 }
 

@@ -240,8 +240,16 @@ fn in_radix_f64(number: f64, radix: u32) -> String {
         whole /= base;
         zeros += 1;
     }
-    let mut text = in_radix(whole as u128, radix);
-    text.extend(std::iter::repeat_n('0', zeros));
+    let mut digits = vec!['0'; zeros];
+    loop {
+        let last = whole % base;
+        digits.push(digit(last as u32));
+        whole = (whole - last) / base;
+        if whole <= 0.0 {
+            break;
+        }
+    }
+    let mut text: String = digits.iter().rev().collect();
     if !decimals.is_empty() {
         text.push('.');
         text.extend(decimals.into_iter().map(digit));

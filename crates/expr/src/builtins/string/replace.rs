@@ -127,6 +127,7 @@ fn replace_matches(
         match &replacement {
             Replacement::Plain(text) => text::push(cx, &mut out, text),
             Replacement::Function(function) => {
+                cx.charge(regex.groups() as u64)?;
                 let arguments = regexp::replacer_arguments(regex, search, this);
                 let made = cx.call(function, &Value::Undefined, &arguments)?;
                 write_text(cx, &made, &mut out)?;
