@@ -40,6 +40,8 @@ pub(crate) struct Trouble {
 /// in recipes and settings, and from 0 in templates, because Edge does.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Problem {
+    /// More exact than the code of the whole, such as that of a template's error.
+    pub(crate) code: Option<String>,
     pub(crate) message: String,
     pub(crate) file: Option<String>,
     pub(crate) line: Option<usize>,
@@ -57,6 +59,7 @@ pub(crate) struct Problem {
 impl Problem {
     fn to_json(&self) -> Value {
         json!({
+            "code": self.code,
             "message": self.message,
             "file": self.file,
             "line": self.line,
@@ -116,8 +119,8 @@ impl Trouble {
             caret: column.map_or(0, |column| column.saturating_sub(1)),
             width: 1,
             excerpt: excerpt.map(str::to_owned),
-            notes: Vec::new(),
             hint: hint.map(str::to_owned),
+            ..Problem::default()
         };
         Self {
             problems: vec![problem],
@@ -139,7 +142,11 @@ impl Trouble {
             Some(Value::Object(fields)) => fields,
             _ => serde_json::Map::new(),
         };
-        error.insert("code".to_owned(), json!(self.code));
+        let code = self
+            .problems
+            .first()
+            .and_then(|problem| problem.code.as_ref());
+        error.insert("code".to_owned(), json!(code.unwrap_or(&self.code)));
         error.insert("exit".to_owned(), json!(self.exit as u8));
         if self.problems.len() > 1 {
             let all: Vec<Value> = self.problems.iter().map(Problem::to_json).collect();
@@ -173,8 +180,8 @@ impl From<app::Fault> for Trouble {
             caret: place.as_ref().map_or(0, |place| place.column - 1),
             width: 1,
             excerpt: place.map(|place| place.excerpt),
-            notes: Vec::new(),
             hint: fault.hint,
+            ..Problem::default()
         };
         Self {
             problems: vec![problem],
@@ -228,8 +235,10 @@ impl From<&recipe::Diagnostic> for Problem {
     fn from(diagnostic: &recipe::Diagnostic) -> Self {
         let place = diagnostic.place;
         let column = place.map(|place| place.column as usize);
+        let (code, message) = split_code(&diagnostic.message);
         Self {
-            message: diagnostic.message.clone(),
+            code: code.map(str::to_owned),
+            message: message.to_owned(),
             file: diagnostic.file.clone(),
             line: place.map(|place| place.line as usize),
             column,
@@ -242,11 +251,24 @@ impl From<&recipe::Diagnostic> for Problem {
     }
 }
 
+/// What a template says stands in a recipe's message as `E_CODE: …`.
+fn split_code(message: &str) -> (Option<&str>, &str) {
+    let is_code = |word: &str| {
+        let rest = word.strip_prefix("E_");
+        rest.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
+    };
+    match message.split_once(": ").filter(|(word, _)| is_code(word)) {
+        Some((code, rest)) => (Some(code), rest),
+        None => (None, message),
+    }
+}
+
 impl From<template::Error> for Trouble {
     fn from(error: template::Error) -> Self {
         let excerpt = error.excerpt().map(str::to_owned);
         let line = usize::try_from(error.line()).ok().filter(|line| *line > 0);
         let problem = Problem {
+            code: None,
             message: error.message().to_owned(),
             file: Some(error.file().to_owned()),
             line,

@@ -29,6 +29,7 @@ pub(crate) fn render(trouble: &Trouble) -> String {
 }
 
 fn one(problem: &Problem, code: &str) -> String {
+    let code = problem.code.as_deref().unwrap_or(code);
     let mut text = format!(
         "{ERROR}error[{code}]{ERROR:#}{BOLD}: {}{BOLD:#}",
         problem.message
@@ -88,6 +89,7 @@ mod tests {
     #[test]
     fn a_report_shows_code_place_line_caret_and_hint() {
         let problem = Problem {
+            code: None,
             message: "unknown key `nmae`".to_owned(),
             file: Some("recipe.yml".to_owned()),
             line: Some(12),

@@ -291,7 +291,7 @@ fn broken_manifests_and_templates_are_shown_where_they_break() {
         ".drawloom/recipes/greet/list.jig",
         "---\nto: x.txt\n---\nfine\n{{ name. }}\n",
     );
-    let says = ["E_", "list.jig:5"];
+    let says = ["error[E_", "list.jig:5"];
     check(
         &project,
         "run greet Ada",
