@@ -2,6 +2,7 @@
 //!
 //! A reader that closes stdout early (`drawloom … | head`) has had enough: that is not an error.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
@@ -43,12 +44,8 @@ pub(crate) fn data(bytes: &[u8]) -> Result<(), Trouble> {
 
 /// Writes text that may be styled; the styles reach only a terminal that wants them.
 pub(crate) fn styled(text: &str) -> Result<(), Trouble> {
-    let mut stdout = AutoStream::auto(io::stdout().lock());
-    written(
-        stdout
-            .write_all(text.as_bytes())
-            .and_then(|()| stdout.flush()),
-    )
+    let choice = AutoStream::choice(&io::stdout());
+    data(fitting(text, choice).as_bytes())
 }
 
 /// Writes one JSON document.
@@ -58,8 +55,11 @@ pub(crate) fn json(value: &Value) -> Result<(), Trouble> {
 
 /// Says something to the person. That nobody can hear it is no reason to fail.
 pub(crate) fn say(text: impl AsRef<str>) {
-    let mut stderr = AutoStream::auto(io::stderr().lock());
-    let _ = writeln!(stderr, "{}", text.as_ref());
+    let choice = AutoStream::choice(&io::stderr());
+    let mut line = fitting(text.as_ref(), choice).into_owned();
+    line.push('\n');
+    // One write, so that lines of several writers do not mix.
+    let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 
 /// Reports an error on stderr, as text or as one JSON document.
@@ -73,6 +73,14 @@ pub(crate) fn trouble(trouble: &Trouble, form: Form) {
 /// Whether a person can be asked: both the keyboard and the screen are a terminal.
 pub(crate) fn has_person() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// The text with its styles, or without where they do not belong.
+fn fitting(text: &str, choice: ColorChoice) -> Cow<'_, str> {
+    match choice {
+        ColorChoice::Never => Cow::Owned(anstream::adapter::strip_str(text).to_string()),
+        _ => Cow::Borrowed(text),
+    }
 }
 
 fn written(result: io::Result<()>) -> Result<(), Trouble> {
