@@ -44,8 +44,35 @@ fn reference() -> String {
             section(&mut text, command, &format!("drawloom {name}"));
         }
     }
+    text.push_str(JSON);
+    let settings = app::settings::commented_file();
+    write!(text, "\n## `drawloom.toml`\n\n```toml\n{settings}```\n").unwrap();
     text
 }
+
+const JSON: &str = "
+## What `--json` prints
+
+One document on stdout; nothing else is said but errors. Fields may be added, none change meaning.
+
+| Command | Document |
+|---|---|
+| `run`, done | `{outcome: \"done\", recipe, files: [{path, status}], commands, messages, steps}` |
+| `run --dry-run` | `{outcome: \"dry-run\", recipe, files: [{path, status, diff}], commands, conflicts, steps}` |
+| `run`, exit code 2 | `{request, contexts, questions: [{key, prompt, …}], schema, answersPath, command}` |
+| `update` | `{outcome, recipe, files: [{path, status, diff}], conflicts, commands_not_run}` |
+| `recipe list` | `{recipes: [{id, name, description, path}]}` |
+| `recipe info` | `{name, description, variables: {name: {type, required, …}}, steps, examples}` |
+| `recipe validate` | `{valid, recipes: [{recipe, valid, error}]}` |
+| `kit list` | `{kits: [{name, source, commit, hash, recipes}]}` |
+| `kit add` | `{name, source, commit, files, replaced, recipes}` |
+| `init` | `{written, kept}` |
+| `doctor` | `{ok, version, checks: [{check, state, detail, fix}]}` |
+
+An error is one document on stderr, with the exit code of the command:
+`{error: {code, message, file, line, column, excerpt, hint, exit, problems}}`; `problems` lists all of
+them when there are several.
+";
 
 fn section(text: &mut String, command: &Command, path: &str) {
     let help = command

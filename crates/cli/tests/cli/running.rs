@@ -270,6 +270,42 @@ fn a_command_below_the_project_works_in_the_project() {
 }
 
 #[test]
+fn recipes_of_further_folders_are_found_and_listed() {
+    let project = project();
+    project.write("drawloom.toml", "[recipes]\ndirs = [\"team/recipes\"]\n");
+    let manifest = "name: note\ndescription: A note\nsteps:\n  - template: note.jig\n    name: n\n";
+    project.write("team/recipes/note/recipe.yml", manifest);
+    project.write(
+        "team/recipes/note/note.jig",
+        "---\nto: note.txt\n---\nnoted\n",
+    );
+    let says = ["greet", "Write a greeting", "note", "A note"];
+    check(
+        &project,
+        "recipe list",
+        Expect {
+            exit: 0,
+            out: Has(&says),
+            err: Nothing,
+        },
+    );
+    check(&project, "run note", done());
+    assert_eq!(project.read("note.txt"), "noted\n");
+}
+
+#[test]
+fn words_that_are_not_unicode_are_wrong_usage() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let project = project();
+    let mut command = project.command("run greet");
+    let output = command
+        .arg(std::ffi::OsStr::from_bytes(b"\xff"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(64));
+}
+
+#[test]
 fn broken_manifests_and_templates_are_shown_where_they_break() {
     let project = project();
     project.write(

@@ -186,6 +186,59 @@ fn a_partial_answers_file_leads_to_what_is_missing_and_nothing_is_lost() {
     assert!(project.read("src/customer-card.txt").contains("- email\n"));
 }
 
+#[test]
+fn questions_that_depend_on_answers_take_as_many_rounds_as_needed() {
+    let template = "\
+---
+to: plan.txt
+---
+@ai('kind')
+  @prompt()
+    Which kind?
+  @end
+@end
+@ai('detail')
+  @prompt()
+    Which details of {{ answers.kind }}?
+  @end
+@end
+";
+    let project = Project::with(&[
+        (
+            "r/recipe.yml",
+            "name: plan\nsteps:\n  - name: plan\n    template: plan.jig\n",
+        ),
+        ("r/plan.jig", template),
+    ]);
+    let first = Expect {
+        exit: 2,
+        out: Has(&["### `kind`"]),
+        err: Has(&["1 answer needed"]),
+    };
+    let ran = check(&project, "run ./r", first);
+    let command = command_in(&ran.out);
+    project.write(&answers_path_in(&command), r#"{"kind": "garden"}"#);
+    let asks = ["### `detail`", "Which details of garden?"];
+    let second = Expect {
+        exit: 2,
+        out: Has(&asks),
+        err: Has(&["1 answer needed"]),
+    };
+    let ran = check(&project, &command, second);
+    let command = command_in(&ran.out);
+    project.write(&answers_path_in(&command), r#"{"detail": "roses"}"#);
+    check(
+        &project,
+        &command,
+        Expect {
+            exit: 0,
+            out: Nothing,
+            err: Has(&["plan.txt"]),
+        },
+    );
+    assert_eq!(project.read("plan.txt"), "garden\nroses\n");
+}
+
 #[track_caller]
 fn check_rejected(answers: &str, says: &[&str]) {
     let project = project();
