@@ -136,7 +136,8 @@ fn anchors<E>(target: &str, lines: &[&str], find: &Find<'_, E>) -> Result<Vec<Ra
     // A match that ends with a line end ends on that line, not on the next.
     let last = found.end.saturating_sub(1).max(found.start);
     let end = (line_of(floor(target, last)) + 1).min(lines.len());
-    Ok(vec![line_of(found.start)..end])
+    places.push(line_of(found.start)..end);
+    Ok(places)
 }
 
 fn floor(text: &str, mut offset: usize) -> usize {

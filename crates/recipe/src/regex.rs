@@ -23,14 +23,6 @@ impl Regex {
         Ok(Self { regex, search })
     }
 
-    /// `/…/` or the bare pattern.
-    pub(crate) fn from_literal(text: &str) -> Result<Self, expr::Error> {
-        let inner = text
-            .strip_prefix('/')
-            .and_then(|rest| rest.strip_suffix('/'));
-        Self::new(inner.unwrap_or(text))
-    }
-
     /// The bytes of the first match.
     pub(crate) fn find(&self, text: &str) -> Result<Option<Range<usize>>, expr::Error> {
         let values = [("regex", self.regex.clone()), ("text", Value::from(text))];
@@ -90,7 +82,6 @@ mod tests {
             let found = Regex::new(pattern).unwrap().find(text).unwrap();
             assert_eq!(found, expected, "{pattern}");
         }
-        assert!(Regex::from_literal("/^a$/").unwrap().is_match("a").unwrap());
         assert!(Regex::new("(").is_err());
     }
 }

@@ -1,11 +1,13 @@
 //! What to tell about a run: what it did, or what it would do.
 
+use std::collections::HashMap;
+
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 use workspace::RelPath;
 use workspace::diff::Diff;
 
-use crate::effect::{Effect, FileStatus};
+use crate::effect::{Effect, FileStatus, Write};
 use crate::error::Error;
 use crate::perform::CommandReport;
 use crate::request::{FileReport, Plan, PlannedCommand, PlannedFile, Report};
@@ -48,9 +50,15 @@ pub(crate) fn report(
 /// What a run would do, with differences.
 pub(crate) fn plan(session: &Session<'_>, walked: &Walked) -> Result<Plan, Error> {
     let found = &walked.found;
+    // The last word about a file is what it will be.
+    let writes = found.effects.iter().filter_map(|effect| match effect {
+        Effect::Write(write) => Some((write.path.as_str(), write)),
+        _ => None,
+    });
+    let writes: HashMap<&str, &Write> = writes.collect();
     let mut planned = Vec::new();
     for file in files(&found.effects) {
-        let (diff, provisional) = difference(session, walked, &file)?;
+        let (diff, provisional) = difference(session, &writes, &file)?;
         let FileReport {
             path,
             status,
@@ -87,19 +95,10 @@ pub(crate) fn plan(session: &Session<'_>, walked: &Walked) -> Result<Plan, Error
 
 fn difference(
     session: &Session<'_>,
-    walked: &Walked,
+    writes: &HashMap<&str, &Write>,
     file: &FileReport,
 ) -> Result<(String, bool), Error> {
-    let last = walked
-        .found
-        .effects
-        .iter()
-        .rev()
-        .find_map(|effect| match effect {
-            Effect::Write(write) if write.path.as_str() == file.path => Some(write),
-            _ => None,
-        });
-    let Some(write) = last else {
+    let Some(write) = writes.get(file.path.as_str()) else {
         return Ok((String::new(), false));
     };
     let before = session.root.read(&write.path)?;

@@ -44,7 +44,10 @@ pub(crate) fn decide(
             ask(&walked.found.wanted, session.ask_missing(), known, host)?;
             continue;
         }
-        let questionnaire = questions(session, &walked, known)?;
+        if take_defaults(&walked.found.wanted, known) {
+            continue;
+        }
+        let questionnaire = questions(session, &walked)?;
         match asked.round(questionnaire, known, session, &walked)? {
             Round::Answered => {}
             Round::Missing(missing, id) => {
@@ -181,18 +184,22 @@ impl Asked {
             self.check_stale(given)?;
         }
         let found = &walked.found;
-        for key in found
+        let unasked = found
             .unanswered
             .keys()
-            .filter(|key| !self.keys.contains(*key))
-        {
+            .find(|key| !self.keys.contains(*key));
+        if let Some(key) = unasked {
             let message = format!("a template reads `answers.{key}`, and no question has that key");
-            let error = Error::new(Kind::Template, message);
             let hint = suggestion(key, self.keys.iter().map(String::as_str));
-            return Err(error.hint(hint.unwrap_or_else(|| "nothing is asked".to_owned())));
+            let hint = hint.unwrap_or_else(|| "nothing is asked".to_owned());
+            return Err(Error::new(Kind::Template, message).hint(hint));
         }
         match found.excused.first() {
             Some(error) => Err(error.clone()),
+            None if found.unsettled => {
+                let message = "a step waits for an answer that nobody is asked for";
+                Err(Error::new(Kind::Template, message))
+            }
             None => Ok(()),
         }
     }
@@ -362,29 +369,29 @@ fn ask_person(wanted: &Wanted, host: &mut dyn Host) -> Option<Value> {
 }
 
 /// The questions of a round: values somebody must give, then what templates ask.
-fn questions(
-    session: &Session<'_>,
-    walked: &Walked,
-    known: &mut Known,
-) -> Result<Questionnaire, Error> {
+fn questions(session: &Session<'_>, walked: &Walked) -> Result<Questionnaire, Error> {
     let mut questionnaire = Questionnaire::new();
+    let refused = |error: prompt::Error| Error::new(Kind::Template, error.to_string());
     if session.ask_missing() == AskMissing::Document {
         for wanted in &walked.found.wanted {
-            // A prompt's default is as good as an answer when nobody is there.
-            match &wanted.variable.default {
-                Some(default) => {
-                    known
-                        .values
-                        .insert(wanted.name.clone(), default.value.clone());
-                }
-                None => {
-                    let asked = questionnaire.ask(wanted.question());
-                    asked.map_err(|error| Error::new(Kind::Template, error.to_string()))?;
-                }
-            }
+            questionnaire.ask(wanted.question()).map_err(refused)?;
         }
     }
-    let merged = questionnaire.merge(walked.found.questionnaire.clone());
-    merged.map_err(|error| Error::new(Kind::Template, error.to_string()))?;
+    questionnaire
+        .merge(walked.found.questionnaire.clone())
+        .map_err(refused)?;
     Ok(questionnaire)
+}
+
+/// A prompt's default is as good as an answer when nobody is there; true when one was taken.
+fn take_defaults(wanted: &[Wanted], known: &mut Known) -> bool {
+    let before = known.values.len();
+    for wanted in wanted {
+        if let Some(default) = &wanted.variable.default {
+            known
+                .values
+                .insert(wanted.name.clone(), default.value.clone());
+        }
+    }
+    known.values.len() > before
 }

@@ -14,7 +14,7 @@ use crate::record::Record;
 use crate::report;
 use crate::request::{Mode, Outcome, Request};
 use crate::rounds::{self, Rounds};
-use crate::session::{Session, Walked};
+use crate::session::{Failed, Session, Walked};
 use crate::step::Known;
 
 /// Runs a recipe on a project.
@@ -92,11 +92,14 @@ fn perform(
     let ended = match walked {
         Ok((walked, mut performer)) => match finish(session, known, &walked, &mut performer) {
             Ok(()) => Ok((walked, performer.into_reports())),
-            Err(error) => Err((error, Some(performer))),
+            Err(error) => Err(Failed {
+                error,
+                performer: Some(performer),
+            }),
         },
         Err(failed) => Err(*failed),
     };
-    ended.map_err(|(error, performer)| {
+    ended.map_err(|Failed { error, performer }| {
         let sentence = performer.map(|mut performer| performer.roll_back());
         let error = match sentence {
             Some(sentence) => error.and_then(&sentence),

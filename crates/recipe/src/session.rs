@@ -44,6 +44,12 @@ pub(crate) struct Walked {
     pub(crate) assigned: BTreeSet<String>,
 }
 
+/// A walk that failed while performing, with the one who can put things back.
+pub(crate) struct Failed<'p> {
+    pub(crate) error: Error,
+    pub(crate) performer: Option<Box<Performer<'p>>>,
+}
+
 impl<'s> Session<'s> {
     pub(crate) fn new(
         recipe: &Recipe,
@@ -135,20 +141,31 @@ impl<'s> Session<'s> {
         &'p self,
         known: &'p Known,
         performer: Performer<'p>,
-    ) -> Result<(Walked, Box<Performer<'p>>), Box<(Error, Option<Box<Performer<'p>>>)>> {
+    ) -> Result<(Walked, Box<Performer<'p>>), Box<Failed<'p>>> {
         let stage = Stage::Performing(Box::new(performer));
-        let project = Project::open(self.root).map_err(|error| Box::new((error, None)))?;
+        let project = Project::open(self.root).map_err(|error| {
+            Box::new(Failed {
+                error,
+                performer: None,
+            })
+        })?;
         project.set_pending(self.hidden.clone());
         let mut walk = Walk::new(project.clone(), &self.library, known, stage);
         let ended = walk.recipe(&self.unit, Scope::of(&self.assigned));
         let (found, runs, stage) = walk.finish();
         let Stage::Performing(performer) = stage else {
             let error = Error::new(Kind::Command, "the walk lost its performer");
-            return Err(Box::new((error, None)));
+            return Err(Box::new(Failed {
+                error,
+                performer: None,
+            }));
         };
         match ended {
             Ok(scope) => Ok((self.walked(found, runs, scope, &project), performer)),
-            Err(error) => Err(Box::new((error, Some(performer)))),
+            Err(error) => Err(Box::new(Failed {
+                error,
+                performer: Some(performer),
+            })),
         }
     }
 

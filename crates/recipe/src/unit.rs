@@ -15,7 +15,6 @@ use crate::frontmatter::{self, Frontmatter};
 use crate::kits;
 use crate::load::{self, Recipe};
 use crate::loader::Files;
-use crate::manifest::Text;
 
 /// One recipe of a run.
 pub(crate) struct Unit {
@@ -176,13 +175,5 @@ fn lines_above(body_line: u32) -> String {
     match body_line.checked_sub(3) {
         Some(between) => format!("{{{{--\n{}--}}}}\n", "\n".repeat(between as usize)),
         None => String::new(),
-    }
-}
-
-/// A text of frontmatter, as evaluators take it.
-pub(crate) fn attribute_text(value: &str, place: Place) -> Text {
-    Text {
-        text: value.to_owned(),
-        place,
     }
 }

@@ -70,10 +70,6 @@ impl Reads {
             command: self.command || other.command,
         }
     }
-
-    pub(crate) fn any(self) -> bool {
-        self.asked || self.command
-    }
 }
 
 #[cfg(test)]

@@ -121,7 +121,7 @@ struct Now {
 }
 
 enum Generated {
-    Now(Now),
+    Now(Box<Now>),
     Needed(Box<Needed>),
 }
 
@@ -189,12 +189,12 @@ fn generate(
                 files: std::collections::BTreeMap::new(),
             };
             let templates = walked.found.templates;
-            Ok(Generated::Now(Now {
+            Ok(Generated::Now(Box::new(Now {
                 run,
                 writes,
                 commands,
                 templates,
-            }))
+            })))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `shell`, `action` and `install`: commands as effects, and exports that wait for them.
+//! `shell` and `action`: commands as effects, and exports that wait for them.
 //!
 //! A command whose result nobody needs runs after all files are in place. One whose result is
 //! exported is a barrier: while performing, everything decided before it is done first, then it
@@ -9,14 +9,14 @@ use std::rc::Rc;
 
 use expr::Value;
 use serde_json::{Map, Value as Json, json};
-use workspace::{Kind as PathKind, RelPath};
+use workspace::RelPath;
 
 use super::data::placed;
 use super::put::{Put, Putting};
 use super::{At, Certainty, ExportAs, Outcome, Stage, Walk};
 use crate::effect::{Command, Effect, Run, What};
 use crate::error::{Error, Kind};
-use crate::manifest::{Action, Install, Shell, Step, Text, Tool};
+use crate::manifest::{Action, Shell, Step, Text, Tool};
 use crate::perform::CommandResult;
 use crate::scope::Scope;
 use crate::unit::Unit;
@@ -32,12 +32,12 @@ pub(super) struct Waiting {
 }
 
 /// A command before the step's own settings are added.
-struct Wish {
-    what: What,
-    cwd: RelPath,
-    env: Vec<(String, Text)>,
-    stdin: Option<String>,
-    may_fail: bool,
+pub(super) struct Wish {
+    pub(super) what: What,
+    pub(super) cwd: RelPath,
+    pub(super) env: Vec<(String, Text)>,
+    pub(super) stdin: Option<String>,
+    pub(super) may_fail: bool,
 }
 
 impl Walk<'_> {
@@ -143,62 +143,6 @@ impl Walk<'_> {
         )
     }
 
-    pub(super) fn install(&mut self, at: &mut At<'_>, tool: &Install) -> Result<Outcome, Error> {
-        let mut packages = Vec::new();
-        for text in &tool.packages {
-            let (package, certainty) = self.text(at, text)?;
-            if certainty == Certainty::Later {
-                return Ok(Outcome::Later);
-            }
-            if package.trim().starts_with('-') {
-                let message = format!("`{package}` is an option, not a package");
-                return Err(at.unit.error(Kind::Manifest, text.place, message));
-            }
-            packages.extend(package.split_whitespace().map(str::to_owned));
-        }
-        if packages.is_empty() {
-            return Ok(Outcome::Value(json!({ "packages": [] })));
-        }
-        let manager = match &tool.package_manager {
-            Some(text) => self.text(at, text)?.0,
-            None => self.package_manager(at)?,
-        };
-        let Some(mut words) = install_words(manager.trim(), tool.dev) else {
-            let place = tool
-                .package_manager
-                .as_ref()
-                .map_or(at.step.place, |text| text.place);
-            let message = format!("`{manager}` is not a package manager that is known here");
-            let error = at.unit.error(Kind::Manifest, place, message);
-            return Err(error.hint(format!("known: {}", MANAGERS.join(", "))));
-        };
-        words.extend(packages);
-        let (what, cwd) = (What::Program(words), RelPath::root());
-        let wish = Wish {
-            what,
-            cwd,
-            env: Vec::new(),
-            stdin: None,
-            may_fail: tool.optional,
-        };
-        self.command(at, wish)
-    }
-
-    /// The package manager whose traces the project bears.
-    fn package_manager(&self, at: &At<'_>) -> Result<String, Error> {
-        for (file, manager) in TRACES {
-            if self.project.is(&RelPath::parse(file)?, PathKind::File)? {
-                return Ok(manager.to_owned());
-            }
-        }
-        let message = "the project does not say which package manager it uses";
-        let error = at.unit.error(Kind::Manifest, at.step.place, message);
-        Err(error.hint(format!(
-            "add `packageManager:`, one of {}",
-            MANAGERS.join(", ")
-        )))
-    }
-
     fn directory(&mut self, at: &At<'_>, text: Option<&Text>) -> Result<Option<RelPath>, Error> {
         match text {
             Some(text) => self.data_path(at, text),
@@ -206,7 +150,7 @@ impl Walk<'_> {
         }
     }
 
-    fn command(&mut self, at: &At<'_>, wish: Wish) -> Result<Outcome, Error> {
+    pub(super) fn command(&mut self, at: &At<'_>, wish: Wish) -> Result<Outcome, Error> {
         let mut env = Vec::new();
         for (name, text) in at.step.environment.iter().chain(&wish.env) {
             let (value, certainty) = self.text(at, text)?;
@@ -473,42 +417,4 @@ fn action_files(value: &Json) -> Vec<(String, String, bool)> {
             .collect(),
         _ => Vec::new(),
     }
-}
-
-const MANAGERS: [&str; 8] = ["npm", "pnpm", "yarn", "bun", "cargo", "uv", "poetry", "pip"];
-
-/// Files that give a package manager away, the surest first.
-const TRACES: [(&str, &str); 10] = [
-    ("bun.lockb", "bun"),
-    ("bun.lock", "bun"),
-    ("pnpm-lock.yaml", "pnpm"),
-    ("yarn.lock", "yarn"),
-    ("package-lock.json", "npm"),
-    ("package.json", "npm"),
-    ("Cargo.toml", "cargo"),
-    ("uv.lock", "uv"),
-    ("poetry.lock", "poetry"),
-    ("pyproject.toml", "uv"),
-];
-
-fn install_words(manager: &str, dev: bool) -> Option<Vec<String>> {
-    let words: &[&str] = match (manager, dev) {
-        ("npm", false) => &["npm", "install"],
-        ("npm", true) => &["npm", "install", "--save-dev"],
-        ("pnpm", false) => &["pnpm", "add"],
-        ("pnpm", true) => &["pnpm", "add", "--save-dev"],
-        ("yarn", false) => &["yarn", "add"],
-        ("yarn", true) => &["yarn", "add", "--dev"],
-        ("bun", false) => &["bun", "add"],
-        ("bun", true) => &["bun", "add", "--dev"],
-        ("cargo", false) => &["cargo", "add"],
-        ("cargo", true) => &["cargo", "add", "--dev"],
-        ("uv", false) => &["uv", "add"],
-        ("uv", true) => &["uv", "add", "--dev"],
-        ("poetry", false) => &["poetry", "add"],
-        ("poetry", true) => &["poetry", "add", "--group", "dev"],
-        ("pip", _) => &["python3", "-m", "pip", "install"],
-        _ => return None,
-    };
-    Some(words.iter().map(|word| (*word).to_owned()).collect())
 }

@@ -9,6 +9,8 @@ mod data;
 mod evaluation;
 mod group;
 mod inputs;
+mod install;
+mod origins;
 mod prompt;
 mod put;
 mod recipe;
@@ -289,14 +291,24 @@ impl<'w> Walk<'w> {
         Ok(Some(outcome))
     }
 
+    /// Notes what became of a step; a step that runs for many items is noted once.
     pub(crate) fn report(&mut self, step: &Step, status: StepStatus, reason: Option<String>) {
-        let (name, tool) = (step.name.clone(), step.tool.name());
-        self.found.steps.push(StepReport {
-            name,
-            tool,
-            status,
-            reason,
-        });
+        match self.found.steps.last_mut() {
+            Some(last) if step.for_each.is_some() && last.name == step.name => {
+                if status == StepStatus::Done {
+                    (last.status, last.reason) = (status, None);
+                }
+            }
+            _ => {
+                let (name, tool) = (step.name.clone(), step.tool.name());
+                self.found.steps.push(StepReport {
+                    name,
+                    tool,
+                    status,
+                    reason,
+                });
+            }
+        }
     }
 
     /// What must be as before if a step that may fail does.

@@ -1,30 +1,20 @@
 //! `template`: one file, several, or a directory tree, rendered into the project.
 
 use expr::Value;
-use globset::{Glob, GlobSet, GlobSetBuilder};
 use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
 use template::Rendered;
-use workspace::{Kind as PathKind, RelPath};
+use workspace::RelPath;
 
+use super::origins::{Origin, excluded};
 use super::put::{Put, Putting};
 use super::{At, Certainty, Outcome, Walk};
 use crate::effect::Effect;
 use crate::error::{Error, Kind, Place};
 use crate::evaluate::{Over, Site};
 use crate::frontmatter::{Directives, To, says_skip};
-use crate::loader::{Meant, is_template, without_ending};
 use crate::manifest::{TemplateStep, Text};
 use crate::unit::TemplateFile;
-
-/// A file of the recipe and where its path is mirrored from.
-struct Origin {
-    path: RelPath,
-    /// The path a template without `to` gets, `{{ }}` in it still to be rendered.
-    mirror: String,
-    /// Rendered, or copied as it is.
-    rendered: bool,
-}
 
 /// Where a file goes.
 enum Goes {
@@ -107,56 +97,6 @@ impl Walk<'_> {
             target.file = Some(to.trim().to_owned());
         }
         Ok(Some(target))
-    }
-
-    /// The files that a `template` means.
-    fn origins(&self, at: &At<'_>, text: &Text, name: &str) -> Result<Vec<Origin>, Error> {
-        let files = &at.unit.files;
-        let single = |path: RelPath, base: &RelPath| {
-            let inside = path.strip_prefix(base).unwrap_or_else(|| path.clone());
-            let mirror = without_ending(inside.as_str()).to_owned();
-            Origin {
-                path,
-                mirror,
-                rendered: true,
-            }
-        };
-        if name.contains('*') {
-            let found = files.glob(name)?;
-            if !found.is_empty() {
-                let origin = |path: RelPath| {
-                    let base = files.mirror_dir(&path);
-                    single(path, &base)
-                };
-                return Ok(found.into_iter().map(origin).collect());
-            }
-        }
-        match files.find(name)? {
-            Some(Meant::File(path)) => {
-                let base = files.mirror_dir(&path);
-                Ok(vec![single(path, &base)])
-            }
-            Some(Meant::Dir(dir)) => {
-                let entries = files.base().walk(&dir)?;
-                let entries = entries
-                    .into_iter()
-                    .filter(|entry| entry.kind != PathKind::Dir);
-                Ok(entries
-                    .map(|entry| {
-                        let rendered = is_template(entry.path.as_str());
-                        Origin {
-                            rendered,
-                            ..single(entry.path, &dir)
-                        }
-                    })
-                    .collect())
-            }
-            None => {
-                let message = format!("there is no template `{name}`");
-                let error = at.unit.error(Kind::NotFound, text.place, message);
-                Err(error.hint(files.advice(name)))
-            }
-        }
     }
 
     /// Renders or copies one file.
@@ -453,19 +393,6 @@ impl Walk<'_> {
         )?;
         Ok(certainty)
     }
-}
-
-fn excluded(at: &At<'_>, tool: &TemplateStep) -> Result<GlobSet, Error> {
-    let mut set = GlobSetBuilder::new();
-    for text in &tool.exclude {
-        let glob = Glob::new(&text.text).map_err(|error| {
-            let message = format!("`{}` is not a glob: {}", text.text, error.kind());
-            at.unit.error(Kind::Manifest, text.place, message)
-        })?;
-        set.add(glob);
-    }
-    set.build()
-        .map_err(|error| Error::new(Kind::Limit, error.to_string()))
 }
 
 /// `eof_last` decides about the last line end; without it the body keeps what it has.

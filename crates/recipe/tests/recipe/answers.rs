@@ -339,3 +339,12 @@ fn a_file_that_exists_already_asks_nothing() {
     ran.assert_files(&[("a", "mine\n")]);
     assert_eq!(ran.statuses(), "skipped a");
 }
+
+#[test]
+fn a_prompts_default_counts_when_a_document_is_asked() {
+    let ran = recipe("name: it\nsteps:\n  - variable: color\n    promptType: text\n    default: red\n  - template: a\n")
+        .template("a.jig", "{{ color }}\n")
+        .with(|request| request.ask_missing = AskMissing::Document)
+        .run();
+    ran.assert_files(&[("a", "red\n")]);
+}

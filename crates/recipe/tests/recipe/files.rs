@@ -236,3 +236,25 @@ fn steps_run_in_the_order_dependencies_demand() {
     .run();
     ran.assert_files(&[("x.txt", "one\ntwo\n")]);
 }
+
+#[test]
+fn ten_thousand_files_cost_ten_times_a_thousand() {
+    let run = |count: usize| {
+        let case = steps(&format!(
+            "  - template: one\n    forEach: 'Array.from({{ length: {count} }}, (_, i) => i)'\n"
+        ))
+        .template("one.jig", "---\nto: out/{{ item }}.txt\n---\n{{ item }}\n")
+        .with(|request| request.mode = Mode::DryRun);
+        let begun = std::time::Instant::now();
+        let ran = case.run();
+        assert_eq!(ran.shown().files.len(), count);
+        begun.elapsed().as_secs_f64()
+    };
+    let small = run(1_000);
+    let large = run(10_000);
+    // Twice as much as linear, because machines are busy; quadratic would be ten times as much.
+    assert!(
+        large < small * 20.0 + 1.0,
+        "{small} s for 1000, {large} s for 10000"
+    );
+}

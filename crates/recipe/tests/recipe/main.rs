@@ -2,7 +2,10 @@
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
-    reason = "tests build their own fixtures"
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests build their own fixtures and fail loudly"
 )]
 
 mod check;

@@ -1,0 +1,106 @@
+//! `install`: packages, by the package manager the project uses.
+
+use serde_json::json;
+use workspace::{Kind as PathKind, RelPath};
+
+use super::command::Wish;
+use super::{At, Certainty, Outcome, Walk};
+use crate::effect::What;
+use crate::error::{Error, Kind};
+use crate::manifest::Install;
+
+impl Walk<'_> {
+    pub(super) fn install(&mut self, at: &mut At<'_>, tool: &Install) -> Result<Outcome, Error> {
+        let mut packages = Vec::new();
+        for text in &tool.packages {
+            let (package, certainty) = self.text(at, text)?;
+            if certainty == Certainty::Later {
+                return Ok(Outcome::Later);
+            }
+            if package.trim().starts_with('-') {
+                let message = format!("`{package}` is an option, not a package");
+                return Err(at.unit.error(Kind::Manifest, text.place, message));
+            }
+            packages.extend(package.split_whitespace().map(str::to_owned));
+        }
+        if packages.is_empty() {
+            return Ok(Outcome::Value(json!({ "packages": [] })));
+        }
+        let manager = match &tool.package_manager {
+            Some(text) => self.text(at, text)?.0,
+            None => self.package_manager(at)?,
+        };
+        let Some(mut words) = install_words(manager.trim(), tool.dev) else {
+            let place = tool
+                .package_manager
+                .as_ref()
+                .map_or(at.step.place, |text| text.place);
+            let message = format!("`{manager}` is not a package manager that is known here");
+            let error = at.unit.error(Kind::Manifest, place, message);
+            return Err(error.hint(format!("known: {}", MANAGERS.join(", "))));
+        };
+        words.extend(packages);
+        let (what, cwd) = (What::Program(words), RelPath::root());
+        let wish = Wish {
+            what,
+            cwd,
+            env: Vec::new(),
+            stdin: None,
+            may_fail: tool.optional,
+        };
+        self.command(at, wish)
+    }
+
+    /// The package manager whose traces the project bears.
+    fn package_manager(&self, at: &At<'_>) -> Result<String, Error> {
+        for (file, manager) in TRACES {
+            if self.project.is(&RelPath::parse(file)?, PathKind::File)? {
+                return Ok(manager.to_owned());
+            }
+        }
+        let message = "the project does not say which package manager it uses";
+        let error = at.unit.error(Kind::Manifest, at.step.place, message);
+        Err(error.hint(format!(
+            "add `packageManager:`, one of {}",
+            MANAGERS.join(", ")
+        )))
+    }
+}
+
+const MANAGERS: [&str; 8] = ["npm", "pnpm", "yarn", "bun", "cargo", "uv", "poetry", "pip"];
+
+/// Files that give a package manager away, the surest first.
+const TRACES: [(&str, &str); 10] = [
+    ("bun.lockb", "bun"),
+    ("bun.lock", "bun"),
+    ("pnpm-lock.yaml", "pnpm"),
+    ("yarn.lock", "yarn"),
+    ("package-lock.json", "npm"),
+    ("package.json", "npm"),
+    ("Cargo.toml", "cargo"),
+    ("uv.lock", "uv"),
+    ("poetry.lock", "poetry"),
+    ("pyproject.toml", "uv"),
+];
+
+fn install_words(manager: &str, dev: bool) -> Option<Vec<String>> {
+    let words: &[&str] = match (manager, dev) {
+        ("npm", false) => &["npm", "install"],
+        ("npm", true) => &["npm", "install", "--save-dev"],
+        ("pnpm", false) => &["pnpm", "add"],
+        ("pnpm", true) => &["pnpm", "add", "--save-dev"],
+        ("yarn", false) => &["yarn", "add"],
+        ("yarn", true) => &["yarn", "add", "--dev"],
+        ("bun", false) => &["bun", "add"],
+        ("bun", true) => &["bun", "add", "--dev"],
+        ("cargo", false) => &["cargo", "add"],
+        ("cargo", true) => &["cargo", "add", "--dev"],
+        ("uv", false) => &["uv", "add"],
+        ("uv", true) => &["uv", "add", "--dev"],
+        ("poetry", false) => &["poetry", "add"],
+        ("poetry", true) => &["poetry", "add", "--group", "dev"],
+        ("pip", _) => &["python3", "-m", "pip", "install"],
+        _ => return None,
+    };
+    Some(words.iter().map(|word| (*word).to_owned()).collect())
+}
