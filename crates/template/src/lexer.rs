@@ -337,7 +337,9 @@ impl<'s> Lexer<'s, '_> {
         let before = &from.text[..at];
         let escaped = close != Close::Comment && before.ends_with('@');
         let left = if escaped { &before[..at - 1] } else { before };
-        if leading || !left.is_empty() {
+        // A comment that begins a line is not content, and Edge's main slot waits for content.
+        let silent = close == Close::Comment && self.layout == Layout::Edge;
+        if !left.is_empty() || (leading && !silent) {
             self.push_text(left, leading);
         }
         let start = Start {

@@ -271,8 +271,7 @@ impl Parser<'_> {
                 token => self.token(token, &mut nodes)?,
             }
         }
-        self.blocks.pop();
-        self.scope.pop_block_keeping_names();
+        self.close_branch();
         Ok((nodes.finish(), next))
     }
 
@@ -388,10 +387,13 @@ impl Parser<'_> {
                 at,
             ));
         };
-        arguments::allow(&path.code, arguments::PATH_SHAPES, || {
-            let name = path.code.expr.shape().name();
-            format!("\"{name}\" is not a valid 2nd argument type for the @includeIf tag")
-        })?;
+        let shape = path.code.expr.shape();
+        if !arguments::PATH_SHAPES.contains(&shape) {
+            let name = shape.name();
+            let message =
+                format!("\"{name}\" is not a valid 2nd argument type for the @includeIf tag");
+            return Err(Fault::new("E_UNALLOWED_EXPRESSION", message, path.at));
+        }
         self.included(tag, Some(condition.code), path.code)
     }
 

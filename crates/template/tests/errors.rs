@@ -1,5 +1,11 @@
 //! How errors look: one line, and the report with the source, the caret and the way there.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::too_many_lines,
+    reason = "tests are lists of cases, and fixtures that cannot be built are failures"
+)]
+
 use std::rc::Rc;
 
 use serde_json::json;

@@ -1,5 +1,11 @@
 //! Input that would hang, overflow or fill memory: each ends quickly, with a clear error or well.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::too_many_lines,
+    reason = "tests are lists of cases, and fixtures that cannot be built are failures"
+)]
+
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,11 @@
 //! Jig layout: dedent, re-indent, and tag lines that leave nothing behind.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::too_many_lines,
+    reason = "tests are lists of cases, and fixtures that cannot be built are failures"
+)]
+
 use std::rc::Rc;
 
 use serde_json::{Value as Json, json};

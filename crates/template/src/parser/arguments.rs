@@ -106,7 +106,14 @@ pub(super) fn allow(
     if shapes.contains(&code.expr.shape()) {
         return Ok(());
     }
-    let at = start_of(&code.origin.text, (code.origin.line, code.origin.column));
+    let Origin { line, column, text } = &*code.origin;
+    // A parenthesis around a list or an object is not part of it; one that begins a function is.
+    let around = matches!(
+        code.expr.shape(),
+        Shape::Sequence | Shape::Array | Shape::Object
+    );
+    let skipped: &[char] = if around { &['('] } else { &[] };
+    let at = start_of(text, (*line, *column), skipped);
     Err(Fault::new("E_UNALLOWED_EXPRESSION", message(), at))
 }
 
@@ -128,11 +135,13 @@ pub(super) fn empty(source: &Source<'_>, tag: &str) -> Fault {
 
 /// Where the expression begins, past space and opening parentheses.
 pub(super) fn start(source: &Source<'_>) -> (u32, u32) {
-    start_of(&source.text, (source.line, source.column))
+    start_of(&source.text, (source.line, source.column), &['('])
 }
 
-fn start_of(text: &str, at: (u32, u32)) -> (u32, u32) {
-    let first = text.find(|c| !is_space(c) && c != '(').unwrap_or(0);
+fn start_of(text: &str, at: (u32, u32), skipped: &[char]) -> (u32, u32) {
+    let first = text
+        .find(|c| !is_space(c) && !skipped.contains(&c))
+        .unwrap_or(0);
     place_in(text, first, at)
 }
 

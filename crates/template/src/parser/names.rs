@@ -14,6 +14,18 @@ impl Parser<'_> {
         self.blocks.push(BlockNames::default());
     }
 
+    /// Ends a branch. Reading one of its variables afterwards is an error, as in Edge, unless an
+    /// outer variable has the same name: that one is meant again.
+    pub(super) fn close_branch(&mut self) {
+        let names = self.blocks.pop().unwrap_or_default().visible;
+        let outer = |name: &Rc<str>| self.blocks.iter().any(|block| block.visible.contains(name));
+        if names.iter().any(outer) {
+            self.scope.pop_block();
+        } else {
+            self.scope.pop_block_keeping_names();
+        }
+    }
+
     pub(super) fn declare(&mut self, name: &str, at: (u32, u32)) -> Result<Slot, Fault> {
         self.count_variable(at)?;
         self.add_name(name.into());
