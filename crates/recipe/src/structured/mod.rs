@@ -16,6 +16,7 @@ mod error;
 mod json;
 mod toml;
 mod yaml;
+mod yaml_layout;
 
 use serde_json::{Map, Value};
 

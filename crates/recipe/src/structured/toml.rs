@@ -64,6 +64,7 @@ impl Mapping for Level<'_> {
                 self.table.insert(key, new);
             }
             (None, new) => {
+                self.space_before_end("");
                 self.table.insert(key, new);
             }
         }
@@ -72,6 +73,7 @@ impl Mapping for Level<'_> {
 
     fn remove(&mut self, key: &str) {
         self.table.remove(key);
+        self.space_before_end(" ");
     }
 
     fn append(&mut self, key: &str, items: &[Value]) -> Result<(), Error> {
@@ -113,6 +115,16 @@ impl Mapping for Level<'_> {
 }
 
 impl Level<'_> {
+    /// Sets the space between the last value and the closing brace.
+    fn space_before_end(&mut self, space: &str) {
+        let last = self.table.iter_mut().filter_map(|(_, item)| item.as_value_mut()).last();
+        if let Some(decor) = last.map(Written::decor_mut).filter(|_| self.shape == Shape::Inline)
+            && decor.suffix().and_then(|raw| raw.as_str()).is_none_or(|raw| raw.trim().is_empty())
+        {
+            decor.set_suffix(space);
+        }
+    }
+
     /// A value as people would write it in this table.
     fn item(&self, key: &str, value: &Value) -> Result<Item, Error> {
         let beside_values = || {
@@ -139,14 +151,32 @@ impl Level<'_> {
 fn raise_header(document: &mut DocumentMut) {
     let Some(first) = document.iter().find(|(_, item)| item.is_value()) else { return };
     let first = first.0.to_owned();
-    let header = document
-        .iter_mut()
-        .filter_map(|(_, item)| item.as_table_mut())
-        .find(|table| table.position() == Some(0))
-        .and_then(take_header);
+    let header = first_table(document.as_table_mut()).and_then(take_header);
     if let (Some(header), Some(mut key)) = (header, document.key_mut(&first)) {
         key.leaf_decor_mut().set_prefix(header);
     }
+}
+
+/// The table whose header stands first in the text.
+fn first_table(table: &mut Table) -> Option<&mut Table> {
+    let mut first: Option<&mut Table> = None;
+    for (_, item) in table.iter_mut() {
+        let inner = match item {
+            Item::Table(table) => match table.is_implicit() {
+                true => first_table(table),
+                false => Some(table),
+            },
+            Item::ArrayOfTables(tables) => tables.get_mut(0),
+            _ => None,
+        };
+        let before = |table: &Table| table.position().unwrap_or(isize::MAX);
+        if let Some(inner) = inner
+            && first.as_ref().is_none_or(|first| before(inner) < before(first))
+        {
+            first = Some(inner);
+        }
+    }
+    first
 }
 
 /// Cuts the comment above a table where a blank line ends its first part.

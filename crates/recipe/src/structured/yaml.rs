@@ -1,5 +1,6 @@
 //! YAML, edited on its lossless syntax tree.
 
+use std::rc::Rc;
 use std::str::FromStr;
 
 use serde_json::Value;
@@ -9,6 +10,7 @@ use yaml_edit::{
 
 use super::changes::{self, Mapping};
 use super::error::Error;
+use super::yaml_layout::{Gaps, Layout};
 use super::Edit;
 
 pub(super) fn read(text: &str) -> Result<Value, Error> {
@@ -18,7 +20,11 @@ pub(super) fn read(text: &str) -> Result<Value, Error> {
             let Some(found) = error.diagnostics().first() else {
                 return Err(Error::new("this is not valid YAML"));
             };
-            let wrong = Error::new(&found.message).maybe_hint(found.hint.clone());
+            let wrong = match found.message.contains("multiple YAML documents") {
+                true => Error::new("this file holds more than one YAML document")
+                    .hint("only files with one document are read"),
+                false => Error::new(&found.message).maybe_hint(found.hint.clone()),
+            };
             Err(match found.place {
                 Some(place) => wrong.at(place.line, place.column),
                 None => wrong,
@@ -28,46 +34,53 @@ pub(super) fn read(text: &str) -> Result<Value, Error> {
 }
 
 pub(super) fn merge(edit: &Edit<'_>) -> Result<String, Error> {
+    let layout = Layout::of(edit.text, edit.indent);
     if edit.before.is_null() || is_bare(edit.text) {
-        return fill(edit);
+        return fill(edit, &layout);
     }
+    let gaps = Rc::new(Gaps::new(edit.text));
+    let written = gaps.fill(&apply(edit, Some(&gaps))?, &layout);
+    match read(&written) {
+        Ok(found) if found == *edit.after => Ok(written),
+        // Where a block cannot stand, the tree's own way of writing it may fit.
+        _ => apply(edit, None),
+    }
+}
+
+fn apply(edit: &Edit<'_>, gaps: Option<&Rc<Gaps>>) -> Result<String, Error> {
     let file = YamlFile::from_str(edit.text).map_err(|error| unreadable(&error.to_string()))?;
     let document = file.document().ok_or_else(|| unreadable("there is no document"))?;
     match (document.as_mapping(), edit.maps()) {
         (Some(mapping), Some((before, changes))) => {
-            changes::edit(&mut Block { mapping }, before, changes)?;
+            changes::edit(&mut Block { mapping, gaps: gaps.cloned() }, before, changes)?;
         }
         _ => {
             let list = document.as_sequence().ok_or_else(|| unreadable("it holds one value"))?;
-            for item in edit.added() {
-                list.push(node(item).as_ref());
-            }
+            push(&list, edit.added(), gaps);
         }
     }
     Ok(file.to_string())
 }
 
 /// Writes everything below the comments of a text that holds no values yet.
-fn fill(edit: &Edit<'_>) -> Result<String, Error> {
-    let options = serde_saphyr::ser_options! {
-        indent_step: edit.indent,
-        compact_list_indent: false,
-    };
-    let written = serde_saphyr::to_string_with_options(edit.after, options)
-        .map_err(|error| Error::new(format!("the values cannot be written: {error}")))?;
+fn fill(edit: &Edit<'_>, layout: &Layout) -> Result<String, Error> {
     let kept: String = edit
         .text
         .split_inclusive('\n')
         .filter(|line| !matches!(line.trim(), "{}" | "[]" | "null" | "~"))
         .collect();
-    let newline = if kept.contains("\r\n") { "\r\n" } else { "\n" };
+    let newline = layout.newline;
     let gap = if kept.is_empty() || kept.ends_with('\n') { "" } else { newline };
-    let written = format!("{}\n", written.trim_end_matches('\n')).replace('\n', newline);
-    Ok(format!("{kept}{gap}{written}"))
+    let mut written = format!("{kept}{gap}{}", layout.render(edit.after).replace('\n', newline));
+    if !edit.text.is_empty() && !edit.text.ends_with('\n') {
+        written.truncate(written.trim_end_matches(['\r', '\n']).len());
+    }
+    Ok(written)
 }
 
 fn is_bare(text: &str) -> bool {
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#') && *line != "---");
+    let blank = |line: &&str| !line.is_empty() && !line.starts_with('#') && *line != "---";
+    let mut lines = text.lines().map(str::trim).filter(blank);
     matches!((lines.next(), lines.next()), (Some("{}" | "[]"), None))
 }
 
@@ -78,10 +91,17 @@ fn unreadable(reason: &str) -> Error {
 
 struct Block {
     mapping: YamlMapping,
+    gaps: Option<Rc<Gaps>>,
 }
 
 impl Mapping for Block {
     fn set(&mut self, key: &str, value: &Value) -> Result<(), Error> {
+        if let Some(gaps) = self.gaps.as_ref().filter(|_| !self.mapping.is_flow_style())
+            && let Some(name) = gaps.take(value)
+        {
+            self.mapping.set(string(key), ScalarValue::plain(name));
+            return Ok(());
+        }
         let style = self.mapping.get(key).and_then(|old| quotes(&old));
         match (value, style) {
             (Value::String(text), Some(style)) if !text.contains('\n') => {
@@ -98,16 +118,24 @@ impl Mapping for Block {
 
     fn append(&mut self, key: &str, items: &[Value]) -> Result<(), Error> {
         if let Some(list) = self.mapping.get_sequence(key) {
-            for item in items {
-                list.push(node(item).as_ref());
-            }
+            push(&list, items, self.gaps.as_ref());
         }
         Ok(())
     }
 
     fn child(&mut self, key: &str) -> Option<Box<dyn Mapping + '_>> {
         let mapping = self.mapping.get_mapping(key)?;
-        Some(Box::new(Block { mapping }))
+        Some(Box::new(Block { mapping, gaps: self.gaps.clone() }))
+    }
+}
+
+fn push(list: &Sequence, items: &[Value], gaps: Option<&Rc<Gaps>>) {
+    let gaps = gaps.filter(|_| !list.is_flow_style());
+    for item in items {
+        match gaps.and_then(|gaps| gaps.take(item)) {
+            Some(name) => list.push(ScalarValue::plain(name)),
+            None => list.push(node(item).as_ref()),
+        }
     }
 }
 
