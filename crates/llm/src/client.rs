@@ -1,6 +1,7 @@
 //! A model behind HTTP: one provider, one address, one key.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use reqwest::Url;
@@ -13,12 +14,12 @@ use crate::keys;
 use crate::model::{Event, Model, Observer, Pending, Request, Response};
 use crate::provider::{Format, Provider};
 use crate::quirk::{Quirk, Quirks};
-use crate::secret::Secret;
+use crate::secret::{self, Secret};
 use crate::sse::Decoder;
 use crate::wire::{self, Misread, Plan, Reader, Step, Wire};
 
 /// Where a provider is reached and what is sent along.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Endpoint {
     pub provider: Provider,
     /// Another address than the provider's own.
@@ -95,12 +96,31 @@ impl Endpoint {
         }
         let mut headers = wire::headers(self.provider.format(), key);
         headers.extend(self.headers.iter().cloned());
-        let mut http = Http::new(self.provider.name(), self.base()?, &headers, limits)?;
-        let secrets = key
+        let base = self.base()?;
+        let password = base.password().map(secret::from_url);
+        let mut http = Http::new(self.provider.name(), base, &headers, limits)?;
+        let given = key
             .into_iter()
             .chain(self.headers.iter().map(|(_, secret)| secret));
-        http.hide(secrets.cloned().collect());
+        http.hide(given.cloned().chain(password).collect());
         Ok(http)
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    /// Without the address, which may have a password in it; its host is enough to know it by.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let url = self
+            .base_url
+            .as_deref()
+            .and_then(|url| Url::parse(url).ok());
+        f.debug_struct("Endpoint")
+            .field("provider", &self.provider)
+            .field("host", &url.as_ref().and_then(Url::host_str))
+            .field("key", &self.key)
+            .field("headers", &self.headers)
+            .field("json", &self.json)
+            .finish()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The one place that speaks HTTP: limits on time and size, no redirects, causes told apart.
 
-use std::error::Error as _;
+use std::error::Error as Cause;
 use std::io;
 use std::time::Duration;
 
@@ -204,10 +204,7 @@ impl Http {
         } else if is_refused(error) {
             let what = format!("nothing listens at {host}:{port} for {}", self.who);
             (what, "Start the server, or check the base URL.")
-        } else if lower.contains("certificate")
-            || lower.contains("tls")
-            || lower.contains("invalid peer")
-        {
+        } else if is_tls(error) {
             let what = format!(
                 "no secure connection to {host}:{port} for {}: {text}",
                 self.who
@@ -392,15 +389,25 @@ fn causes(error: &reqwest::Error) -> String {
 }
 
 fn is_refused(error: &reqwest::Error) -> bool {
-    let mut next = error.source();
-    while let Some(cause) = next {
-        if cause
-            .downcast_ref::<io::Error>()
-            .is_some_and(|io| io.kind() == io::ErrorKind::ConnectionRefused)
-        {
-            return true;
-        }
-        next = cause.source();
-    }
-    false
+    any_cause(error, &|cause| {
+        let io = cause.downcast_ref::<io::Error>();
+        io.is_some_and(|io| io.kind() == io::ErrorKind::ConnectionRefused)
+    })
+}
+
+fn is_tls(error: &reqwest::Error) -> bool {
+    any_cause(error, &|cause| cause.is::<rustls::Error>())
+}
+
+/// Looks also into I/O errors, whose `source` is not what they wrap but the source of that.
+fn any_cause(
+    error: &(dyn Cause + 'static),
+    holds: &dyn Fn(&(dyn Cause + 'static)) -> bool,
+) -> bool {
+    let wrapped = error
+        .downcast_ref::<io::Error>()
+        .and_then(io::Error::get_ref);
+    holds(error)
+        || wrapped.is_some_and(|cause| any_cause(cause, holds))
+        || error.source().is_some_and(|cause| any_cause(cause, holds))
 }

@@ -61,6 +61,29 @@ pub fn scrub(text: &str, secrets: &[Secret]) -> String {
     clean
 }
 
+/// A secret that stands escaped in a URL.
+pub(crate) fn from_url(escaped: &str) -> Secret {
+    let mut bytes = Vec::with_capacity(escaped.len());
+    let mut rest = escaped.as_bytes();
+    while let [first, after @ ..] = rest {
+        let code = after
+            .get(..2)
+            .filter(|_| *first == b'%')
+            .and_then(|hex| std::str::from_utf8(hex).ok());
+        match code.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    Secret::new(String::from_utf8_lossy(&bytes))
+}
+
 fn in_url(key: &str) -> String {
     let mut escaped = String::with_capacity(key.len());
     for byte in key.bytes() {

@@ -59,20 +59,16 @@ enum Event {
 }
 
 #[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type")]
 enum Delta {
-    TextDelta {
-        text: String,
-    },
-    ThinkingDelta {
-        thinking: String,
-    },
-    SignatureDelta {
-        signature: String,
-    },
-    InputJsonDelta {
-        partial_json: String,
-    },
+    #[serde(rename = "text_delta")]
+    Text { text: String },
+    #[serde(rename = "thinking_delta")]
+    Thinking { thinking: String },
+    #[serde(rename = "signature_delta")]
+    Signature { signature: String },
+    #[serde(rename = "input_json_delta")]
+    Input { partial_json: String },
     #[serde(other)]
     Other,
 }
@@ -159,10 +155,10 @@ impl Reading {
 
     fn delta(&mut self, index: u64, delta: &Delta, observer: &mut dyn Observer) {
         match delta {
-            Delta::TextDelta { text } => self.gather.text(text, observer),
-            Delta::ThinkingDelta { thinking } => self.gather.reasoning(index, thinking, observer),
-            Delta::SignatureDelta { signature } => self.gather.sign(signature),
-            Delta::InputJsonDelta { partial_json } => {
+            Delta::Text { text } => self.gather.text(text, observer),
+            Delta::Thinking { thinking } => self.gather.reasoning(index, thinking, observer),
+            Delta::Signature { signature } => self.gather.sign(signature),
+            Delta::Input { partial_json } => {
                 self.at_start.retain(|(key, _)| *key != index);
                 self.gather.arguments(index, partial_json, observer);
             }
