@@ -226,7 +226,12 @@ pub(crate) fn to_primitive(
             };
             for name in order {
                 let own = object.borrow().get(name);
-                if let Some(method) = own.filter(Value::is_callable) {
+                let own = own.filter(Value::is_callable);
+                if own.is_none() && name == "toString" {
+                    // The inherited one always gives a string.
+                    break;
+                }
+                if let Some(method) = own {
                     let primitive = cx.call(&method, value, &[])?;
                     if !matches!(primitive, Value::Object(_) | Value::Array(_)) {
                         return Ok(primitive);

@@ -378,10 +378,14 @@ impl MethodCall {
     }
 }
 
-/// A property that may hold a function: an object's own, or a standard-library member.
+/// A property that may hold a function; `None` leaves the call to the built-in methods.
 fn own_property(object: &Value, name: &Rc<str>) -> Result<Option<Value>, Error> {
     match object {
         Value::Object(properties) => Ok(properties.borrow().get(name)),
+        Value::Array(items) => match property::array_index(name) {
+            Some(index) => Ok(Some(items.borrow().get(index).cloned().unwrap_or_default())),
+            None => Ok(None),
+        },
         Value::Builtin(_) => match property::get(object, name)? {
             Value::Builtin(function) => Ok(Some(Value::Builtin(function))),
             _ => Ok(None),
@@ -581,6 +585,14 @@ pub(crate) fn own_entries(
     cx: &mut Context<'_>,
     value: &Value,
 ) -> Result<Vec<(Rc<str>, Value)>, Error> {
+    let len = match value {
+        Value::Object(object) => object.borrow().len(),
+        Value::Array(items) => items.borrow().len(),
+        // At most: characters of several bytes make fewer units.
+        Value::String(text) => text.len(),
+        _ => return Ok(Vec::new()),
+    };
+    cx.reserve_items(len)?;
     let indexed = |values: Vec<Value>| {
         values
             .into_iter()
@@ -588,7 +600,7 @@ pub(crate) fn own_entries(
             .map(|(index, value)| (Rc::from(index.to_string()), value))
             .collect::<Vec<_>>()
     };
-    let entries = match value {
+    Ok(match value {
         Value::Object(object) => object.borrow().entries(),
         Value::Array(items) => indexed(items.borrow().clone()),
         Value::String(text) => indexed(
@@ -597,9 +609,7 @@ pub(crate) fn own_entries(
                 .collect(),
         ),
         _ => Vec::new(),
-    };
-    cx.reserve_items(entries.len())?;
-    Ok(entries)
+    })
 }
 
 fn construct(cx: &mut Context<'_>, frame: &Rc<Frame>, call: &Call) -> Result<Value, Error> {

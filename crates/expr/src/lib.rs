@@ -19,6 +19,7 @@ mod assign;
 mod builtins;
 mod context;
 mod convert;
+mod dismantle;
 mod error;
 mod eval;
 mod interpolate;
@@ -49,4 +50,4 @@ pub use parse::{
 pub use property::get as get_property;
 pub use regex::Regex;
 pub use scope::{Scope, Slot};
-pub use value::{Builtin, Frame, Function, HostFn, Lazy, Member, NativeFn, Object, Value};
+pub use value::{Builtin, Frame, Function, HostFn, Lazy, List, Member, NativeFn, Object, Value};

@@ -152,7 +152,7 @@ pub(crate) fn power(base: f64, exponent: f64) -> f64 {
     if exponent.is_nan() || (base.abs() == 1.0 && exponent.is_infinite()) {
         f64::NAN
     } else {
-        base.powf(exponent)
+        libm::pow(base, exponent)
     }
 }
 

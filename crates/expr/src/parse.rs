@@ -299,9 +299,7 @@ fn parser_error(diagnostics: &oxc_diagnostics::Diagnostics, prefix: u32, source:
         }
         None => ("Unexpected token".to_owned(), 0),
     };
-    let offset = u32::try_from(offset)
-        .unwrap_or(u32::MAX)
-        .saturating_sub(prefix);
+    let offset = offset.saturating_sub(prefix);
     let end = u32::try_from(source.len()).unwrap_or(u32::MAX);
     Error::new(Code::Parser, message).at(offset.min(end))
 }

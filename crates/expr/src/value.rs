@@ -5,12 +5,14 @@
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::ops::Deref;
 use std::rc::Rc;
 
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::context::Context;
+use crate::dismantle::dismantle;
 use crate::error::Error;
 use crate::ir::Arrow;
 use crate::regex::Regex;
@@ -25,7 +27,7 @@ pub enum Value {
     Number(f64),
     BigInt(Rc<i128>),
     String(Rc<str>),
-    Array(Rc<RefCell<Vec<Value>>>),
+    Array(Rc<List>),
     Object(Rc<RefCell<Object>>),
     Function(Rc<Function>),
     /// A function or namespace of the standard library: `Math`, `String`, `parseInt`.
@@ -38,6 +40,10 @@ pub enum Value {
     /// A property that is computed when it is read; never seen outside property storage.
     Lazy(Rc<Lazy>),
 }
+
+/// The elements of an array, to be read and changed like any `RefCell<Vec<Value>>`.
+#[derive(Default)]
+pub struct List(RefCell<Vec<Value>>);
 
 /// A plain object: properties in JavaScript's order (integer keys ascending, then insertion).
 #[derive(Clone, Default)]
@@ -110,7 +116,7 @@ impl Value {
     }
 
     pub fn array(items: Vec<Value>) -> Self {
-        Value::Array(Rc::new(RefCell::new(items)))
+        Value::Array(Rc::new(List::from(items)))
     }
 
     pub fn object(object: Object) -> Self {
@@ -207,6 +213,56 @@ impl fmt::Debug for Value {
             Value::Number(number) => write!(f, "{number}"),
             other => write!(f, "<{}>", other.type_of()),
         }
+    }
+}
+
+impl From<Vec<Value>> for List {
+    fn from(items: Vec<Value>) -> Self {
+        List(RefCell::new(items))
+    }
+}
+
+impl Deref for List {
+    type Target = RefCell<Vec<Value>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl Drop for List {
+    fn drop(&mut self) {
+        dismantle(self.0.get_mut().drain(..));
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        dismantle(self.properties.drain(..).map(|(_, value)| value));
+    }
+}
+
+impl Drop for Entries {
+    fn drop(&mut self) {
+        dismantle(
+            self.index
+                .drain(..)
+                .flat_map(|(_, (key, value))| [key, value]),
+        );
+    }
+}
+
+impl Drop for Function {
+    fn drop(&mut self) {
+        if let Function::Method { receiver, .. } = self {
+            dismantle(std::iter::once(std::mem::take(receiver)));
+        }
+    }
+}
+
+impl Drop for Frame {
+    fn drop(&mut self) {
+        dismantle(self.slots.get_mut().drain(..));
     }
 }
 

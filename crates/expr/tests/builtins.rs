@@ -266,6 +266,24 @@ fn large_patterns_compile_quickly() {
     }
 }
 
+/// Values nested far deeper than any stack are made and freed.
+#[test]
+fn deep_values_are_freed() {
+    for step in [
+        "a => [a]",
+        "a => ({ a })",
+        "a => new Map([[1, a]])",
+        "a => new Set([a])",
+        "a => () => a",
+        "a => Math.max.bind(null, a)",
+        "a => [a].concat",
+        "(a, x, i) => i % 2 ? [a, { a: 1 }] : { x: [a], f: () => a }",
+    ] {
+        let expression = format!("(Array(200000).fill(0).reduce({step}, 0), 1)");
+        check(&expression, r#"{"v":1}"#);
+    }
+}
+
 /// A function that changes the list it is called for sees what JavaScript's would.
 #[test]
 fn callbacks_may_change_what_they_walk() {

@@ -96,6 +96,8 @@ fn functions_close_over_what_they_see() {
         ),
         ("((...all) => all)(...list, 4)", "1,2,3,4"),
         ("x => x + 1", "x => x + 1"),
+        ("[x => x * 2][0](4)", "8"),
+        ("({ twice: x => x * 2 })['twice'](4)", "8"),
         ("await (async () => name)()", "Ada"),
     ]);
 }

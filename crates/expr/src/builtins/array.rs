@@ -9,7 +9,6 @@ mod read;
 mod sort;
 mod walk;
 
-use std::cell::RefCell;
 use std::rc::Rc;
 
 pub(super) use self::read::elements;
@@ -20,10 +19,10 @@ use crate::context::Context;
 use crate::convert::to_number;
 use crate::error::Error;
 use crate::property;
-use crate::value::{Builtin, Member, Value};
+use crate::value::{Builtin, List, Member, Value};
 
 /// The shared storage of a list.
-type Items = Rc<RefCell<Vec<Value>>>;
+type Items = Rc<List>;
 /// A method of lists.
 type Call = fn(&mut Context<'_>, &Items, &[Value]) -> Result<Value, Error>;
 

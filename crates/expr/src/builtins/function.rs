@@ -8,7 +8,7 @@ use super::methods::Method;
 use crate::context::Context;
 use crate::convert::to_text;
 use crate::error::Error;
-use crate::value::{Function, Value};
+use crate::value::{Function, List, Value};
 
 /// A method of functions.
 type Call = fn(&mut Context<'_>, &Value, &[Value]) -> Result<Value, Error>;
@@ -52,12 +52,16 @@ fn bound(function: &Value, args: &[Value]) -> Value {
         Some(Value::String(name)) => format!("bound {name}").into(),
         _ => "bound".into(),
     };
-    let function = function.clone();
-    let this = arg(args, 0).clone();
-    let first = args.get(1..).unwrap_or_default().to_vec();
+    let mut parts = vec![function.clone(), arg(args, 0).clone()];
+    parts.extend_from_slice(args.get(1..).unwrap_or_default());
+    // A list of ours rather than plain captures: bound functions can be bound again and again.
+    let parts = List::from(parts);
     Value::host(&name, move |cx, more| {
-        let mut arguments = first.clone();
+        let mut arguments = parts.borrow().clone();
         arguments.extend_from_slice(more);
-        cx.call(&function, &this, &arguments)
+        match &arguments[..] {
+            [function, this, arguments @ ..] => cx.call(function, this, arguments),
+            _ => Ok(Value::Undefined),
+        }
     })
 }

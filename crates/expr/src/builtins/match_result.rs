@@ -8,12 +8,10 @@ use std::rc::{Rc, Weak};
 
 use rustc_hash::FxHashMap;
 
-use crate::value::Value;
+use crate::value::{List, Value};
 
 /// Entries below which dead ones are not swept out.
 const SWEEP_FROM: usize = 64;
-
-type Items = RefCell<Vec<Value>>;
 
 /// What a match array says besides its groups.
 pub(super) struct Details {
@@ -26,7 +24,7 @@ pub(super) struct Details {
 #[derive(Default)]
 struct Table {
     /// The weak reference keeps the address from being used again.
-    entries: FxHashMap<usize, (Weak<Items>, Details)>,
+    entries: FxHashMap<usize, (Weak<List>, Details)>,
     sweep_at: usize,
 }
 
@@ -37,7 +35,7 @@ thread_local! {
 
 /// A match array with its details.
 pub(super) fn array(items: Vec<Value>, details: Details) -> Value {
-    let items = Rc::new(RefCell::new(items));
+    let items = Rc::new(List::from(items));
     let entry = (Rc::downgrade(&items), details);
     let swept = TABLE.with_borrow_mut(|table| {
         table.entries.insert(Rc::as_ptr(&items) as usize, entry);
@@ -49,7 +47,7 @@ pub(super) fn array(items: Vec<Value>, details: Details) -> Value {
 }
 
 /// A named property of an array, if it is a match array.
-pub(super) fn property(items: &Rc<Items>, name: &str) -> Option<Value> {
+pub(super) fn property(items: &Rc<List>, name: &str) -> Option<Value> {
     if !matches!(name, "index" | "input" | "groups" | "indices") {
         return None;
     }
