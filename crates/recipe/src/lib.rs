@@ -3,7 +3,7 @@
 //! [`run`] is the spine: manifest → inputs → rounds of pass 1 (a [`prompt::Questionnaire`]) → answers,
 //! or [`Outcome::AnswersNeeded`] → pass 2 ([`Effect`]s) → conflicts → perform, or show. Deciding is a
 //! walk over the steps against the project *as it will be*; nothing is written, run or asked for
-//! while it goes on. [`perform`](mod@run) then applies all files at once and runs the commands.
+//! while it goes on. Performing then applies all files at once and runs the commands.
 //!
 //! Not here: the command line, the terminal, fetching kits, and who answers questions. The formats
 //! are described in `docs/recipes.md`.
@@ -16,10 +16,10 @@ pub mod manifest;
 mod nearest;
 mod yaml;
 
-mod data;
 mod frontmatter;
 mod inject;
 mod regex;
+pub mod structured;
 mod variables;
 
 mod effect;

@@ -94,6 +94,8 @@ pub struct Patch {
     pub format: Option<Format>,
     pub merge: Datum,
     pub create_if_missing: bool,
+    /// Spaces of indentation in a file that has none yet.
+    pub indent: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +137,9 @@ pub struct Group {
     /// Most commands at a time; `parallel` only.
     pub limit: Option<u32>,
 }
+
+/// Spaces a patch indents with in a file that shows no indentation.
+const INDENT_DEFAULT: usize = 2;
 
 const AI: &str = "ai";
 
@@ -403,6 +408,9 @@ fn read_patch(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Patch>
         format: fields.word("format", &FORMATS[..3], problems),
         merge,
         create_if_missing: fields.flag("createIfMissing", problems).unwrap_or(true),
+        indent: fields
+            .count("indent", problems)
+            .map_or(INDENT_DEFAULT, |indent| indent as usize),
     })
 }
 

@@ -306,7 +306,7 @@ impl Walk<'_> {
                 "the action of step `{}` printed no JSON: {error}",
                 at.step.name
             );
-            let error = at.unit.error(Kind::Command, at.step.place, message);
+            let error = at.unit.error(Kind::Template, at.step.place, message);
             error.hint("an action prints one JSON object; messages belong on stderr")
         })?;
         for (name, value) in value

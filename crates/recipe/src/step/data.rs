@@ -6,11 +6,11 @@ use workspace::{Kind as PathKind, RelPath};
 
 use super::put::{Put, Putting};
 use super::{At, Certainty, Outcome, Walk};
-use crate::data;
 use crate::effect::{Effect, FileStatus};
-use crate::error::{Error, Kind};
+use crate::error::{Diagnostic, Error, Kind, Place};
 use crate::manifest::{EnsureDirs, Format, Patch, Query, Text};
 use crate::scope::{Scope, to_json};
+use crate::structured;
 
 impl Walk<'_> {
     pub(super) fn query(
@@ -28,7 +28,9 @@ impl Walk<'_> {
             .read_text(&path)
             .map_err(|error| placed(at, error, &tool.file))?;
         let value = match &text {
-            Some(text) => data::read(format, path.as_str(), text)?,
+            Some(text) => {
+                structured::read(format, text).map_err(|error| in_file(&path, text, error))?
+            }
             None => Json::Null,
         };
         let mut checks = Vec::new();
@@ -82,9 +84,12 @@ impl Walk<'_> {
             let error = at.unit.error(Kind::NotFound, tool.file.place, message);
             return Err(error.hint("drop `createIfMissing: false` to make it"));
         }
-        let values = merge.as_object().cloned().unwrap_or_default();
-        let merged = data::merge(format, path.as_str(), text.as_deref(), &values);
-        let merged = merged.map_err(|error| placed(at, error, &tool.file))?;
+        let old = text.as_deref().unwrap_or_default();
+        let merged = structured::merge(format, old, &merge, tool.indent);
+        let merged = merged.map_err(|error| match error.line {
+            Some(_) => in_file(&path, old, error),
+            None => placed(at, in_file(&path, old, error), &tool.file),
+        })?;
         let created = text.is_none();
         self.put(
             at,
@@ -149,6 +154,22 @@ pub(super) fn placed(at: &At<'_>, error: Error, text: &Text) -> Error {
     error.at(&at.unit.recipe.file, &at.unit.recipe.text, text.place)
 }
 
+/// What is wrong with a data file, at its place.
+fn in_file(path: &RelPath, text: &str, error: structured::Error) -> Error {
+    let diagnostic = match error.line.zip(error.column) {
+        Some((line, column)) => {
+            let place = Place {
+                line,
+                column,
+                width: 1,
+            };
+            Diagnostic::new(error.message).at(path.as_str(), text, place)
+        }
+        None => Diagnostic::new(format!("`{path}`: {}", error.message)),
+    };
+    Error::of(Kind::Manifest, vec![diagnostic.maybe_hint(error.hint)])
+}
+
 fn format(
     at: &At<'_>,
     given: Option<Format>,
@@ -156,7 +177,7 @@ fn format(
     text: &Text,
 ) -> Result<Format, Error> {
     given
-        .or_else(|| data::format_of(path.as_str()))
+        .or_else(|| Format::of_path(path.as_str()))
         .ok_or_else(|| {
             let message = format!("the name `{path}` does not say what format the file has");
             let error = at.unit.error(Kind::Manifest, text.place, message);

@@ -357,10 +357,11 @@ struct Saved {
     written: BTreeMap<RelPath, String>,
 }
 
-/// A limit or a broken path is never a step's own small failure.
+/// A limit or a broken path is never a step's own small failure, and a failed command may be
+/// another step's: whether it may fail was decided when it ran.
 fn is_excusable(error: &Error) -> bool {
     !matches!(
         error.kind(),
-        Kind::Limit | Kind::Path | Kind::Untrusted | Kind::Aborted
+        Kind::Limit | Kind::Path | Kind::Untrusted | Kind::Aborted | Kind::Command
     )
 }

@@ -79,7 +79,9 @@ pub(super) fn edit(
 pub(super) fn unsafe_edit(edit: &Edit<'_>) -> Error {
     let key = edit.changes.as_object().and_then(|changes| {
         let (before, after) = (edit.before.as_object()?, edit.after.as_object()?);
-        changes.keys().find(|key| before.get(*key) != after.get(*key))
+        changes
+            .keys()
+            .find(|key| before.get(*key) != after.get(*key))
     });
     let message = match key {
         Some(key) => format!("`{key}` cannot be changed here without changing something else"),
@@ -104,10 +106,15 @@ impl Change<'_> {
             (None, None) => Ok(Change::Into(map)),
             (Some(Value::Bool(true)), None) if alone => Ok(Change::Delete),
             (None, Some(Value::Array(items))) if alone => Ok(Change::Append(items)),
-            (Some(_), _) => Err(Error::new(format!("`{DELETE}` must stand alone, with `true`"))
-                .hint(format!("write {{\"{DELETE}\": true}} in place of the value to remove"))),
-            (None, Some(_)) => Err(Error::new(format!("`{APPEND}` must stand alone, with a list"))
-                .hint(format!("write {{\"{APPEND}\": [..]}} in place of the list"))),
+            (Some(_), _) => Err(
+                Error::new(format!("`{DELETE}` must stand alone, with `true`")).hint(format!(
+                    "write {{\"{DELETE}\": true}} in place of the value to remove"
+                )),
+            ),
+            (None, Some(_)) => Err(
+                Error::new(format!("`{APPEND}` must stand alone, with a list"))
+                    .hint(format!("write {{\"{APPEND}\": [..]}} in place of the list")),
+            ),
         }
     }
 }
@@ -140,8 +147,10 @@ fn appended(old: Option<&Value>, items: &[Value]) -> Result<Vec<Value>, Error> {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(list)) => list.clone(),
         Some(_) => {
-            return Err(Error::new(format!("`{APPEND}` meets a value that is not a list"))
-                .hint("give the whole new value instead"));
+            return Err(
+                Error::new(format!("`{APPEND}` meets a value that is not a list"))
+                    .hint("give the whole new value instead"),
+            );
         }
     };
     for item in items {

@@ -34,10 +34,16 @@ pub(super) fn read(text: &str) -> Result<Value, Error> {
 fn value(text: &str) -> Option<(String, &str)> {
     let start = text.trim_start_matches([' ', '\t']);
     for quote in ['"', '\'', '`'] {
-        let Some(inner) = start.strip_prefix(quote) else { continue };
+        let Some(inner) = start.strip_prefix(quote) else {
+            continue;
+        };
         let end = closing(inner, quote)?;
         let written = inner[..end].replace("\r\n", "\n");
-        let value = if quote == '"' { unescape(&written) } else { written };
+        let value = if quote == '"' {
+            unescape(&written)
+        } else {
+            written
+        };
         return Some((value, after_line(&inner[end + 1..])));
     }
     let line = start.lines().next().unwrap_or("");

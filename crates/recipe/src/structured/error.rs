@@ -15,7 +15,12 @@ pub struct Error {
 
 impl Error {
     pub(super) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), line: None, column: None, hint: None }
+        Self {
+            message: message.into(),
+            line: None,
+            column: None,
+            hint: None,
+        }
     }
 
     #[must_use]
@@ -40,7 +45,9 @@ impl Error {
     /// Points at a byte of the text.
     #[must_use]
     pub(super) fn at_byte(self, text: &str, byte: usize) -> Self {
-        let byte = (0..=byte.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+        let byte = (0..=byte.min(text.len()))
+            .rev()
+            .find(|at| text.is_char_boundary(*at));
         let before = &text[..byte.unwrap_or(0)];
         let line = before.matches('\n').count() + 1;
         let start = before.rfind('\n').map_or(0, |at| at + 1);

@@ -8,15 +8,17 @@ use serde::Serialize;
 use serde_json::ser::{PrettyFormatter, Serializer};
 use serde_json::{Map, Number, Value};
 
+use super::Edit;
 use super::changes::{self, Mapping};
 use super::error::Error;
-use super::Edit;
 
 pub(super) fn read(text: &str) -> Result<Value, Error> {
     let bare = without_mark(text);
     let parsed = parse_to_ast(bare, &CollectOptions::default(), &options());
     let parsed = parsed.map_err(|error| broken(bare, &error))?;
-    parsed.value.map_or(Ok(Value::Null), |value| convert(bare, &value))
+    parsed
+        .value
+        .map_or(Ok(Value::Null), |value| convert(bare, &value))
 }
 
 pub(super) fn merge(edit: &Edit<'_>) -> Result<String, Error> {
@@ -24,7 +26,11 @@ pub(super) fn merge(edit: &Edit<'_>) -> Result<String, Error> {
     let mark = &edit.text[..edit.text.len() - bare.len()];
     let blank = bare.trim();
     if matches!(blank, "" | "{}" | "[]" | "null") {
-        let end = if blank.is_empty() { "\n" } else { &bare[bare.trim_end().len()..] };
+        let end = if blank.is_empty() {
+            "\n"
+        } else {
+            &bare[bare.trim_end().len()..]
+        };
         return Ok(format!("{mark}{}{end}", pretty(edit.after, edit.indent)?));
     }
     let root = CstRootNode::parse(bare, &options()).map_err(|error| broken(bare, &error))?;
@@ -167,7 +173,9 @@ fn number(written: &str) -> Option<Number> {
         Some(digits) => (true, digits),
         None => (false, written.strip_prefix('+').unwrap_or(written)),
     };
-    let hexadecimal = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
+    let hexadecimal = digits
+        .strip_prefix("0x")
+        .or_else(|| digits.strip_prefix("0X"));
     if let Some(hexadecimal) = hexadecimal {
         let value = i64::from_str_radix(hexadecimal, 16).ok()?;
         return Some(Number::from(if negative { -value } else { value }));
@@ -198,6 +206,8 @@ fn broken(text: &str, error: &ParseError) -> Error {
         reason.replace_range(..1, &first);
     }
     let wrong = Error::new(format!("this is not valid JSON: {reason}"));
-    let hint = reason.contains("comma").then(|| "put a comma between the two".to_owned());
+    let hint = reason
+        .contains("comma")
+        .then(|| "put a comma between the two".to_owned());
     wrong.at_byte(text, error.range().start).maybe_hint(hint)
 }

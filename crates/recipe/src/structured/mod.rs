@@ -57,7 +57,8 @@ pub fn read(format: Format, text: &str) -> Result<Value, Error> {
 /// The text with changes merged in; `indent` is for a text that shows no indentation of its own.
 pub fn merge(format: Format, text: &str, changes: &Value, indent: usize) -> Result<String, Error> {
     if indent == 0 || indent > INDENT_MAX {
-        let message = format!("an indentation of {indent} is not between 1 and INDENT_MAX = {INDENT_MAX}");
+        let message =
+            format!("an indentation of {indent} is not between 1 and INDENT_MAX = {INDENT_MAX}");
         return Err(Error::new(message));
     }
     let before = read(format, text)?;
@@ -65,14 +66,21 @@ pub fn merge(format: Format, text: &str, changes: &Value, indent: usize) -> Resu
     if after == before {
         return Ok(text.to_owned());
     }
-    let edit = Edit { text, before: &before, after: &after, changes, indent };
+    let edit = Edit {
+        text,
+        before: &before,
+        after: &after,
+        changes,
+        indent,
+    };
     let written = match format {
         Format::Json => json::merge(&edit)?,
         Format::Yaml => yaml::merge(&edit)?,
         Format::Toml => toml::merge(&edit)?,
         Format::Env => {
-            return Err(Error::new("a .env file is read, never changed")
-                .hint("write it with a template"));
+            return Err(
+                Error::new("a .env file is read, never changed").hint("write it with a template")
+            );
         }
     };
     match read(format, &written) {

@@ -6,9 +6,9 @@ use toml_edit::{
     Value as Written,
 };
 
+use super::Edit;
 use super::changes::{self, Mapping};
 use super::error::Error;
-use super::Edit;
 
 pub(super) fn read(text: &str) -> Result<Value, Error> {
     Ok(table_value(parse(text)?.as_table()))
@@ -17,14 +17,25 @@ pub(super) fn read(text: &str) -> Result<Value, Error> {
 pub(super) fn merge(edit: &Edit<'_>) -> Result<String, Error> {
     // toml_edit ends its lines with `\n`, and its last one too.
     let crlf = edit.text.contains("\r\n") && !edit.text.replace("\r\n", "").contains('\n');
-    let text = if crlf { edit.text.replace("\r\n", "\n") } else { edit.text.to_owned() };
+    let text = if crlf {
+        edit.text.replace("\r\n", "\n")
+    } else {
+        edit.text.to_owned()
+    };
     let mut document = parse(&text)?;
     let Some((before, changes)) = edit.maps() else {
         return Err(Error::new("a TOML file is a map, and stays one"));
     };
     let has_values = document.iter().any(|(_, item)| item.is_value());
     let root = document.as_table_mut();
-    changes::edit(&mut Level { table: root, shape: Shape::Root }, before, changes)?;
+    changes::edit(
+        &mut Level {
+            table: root,
+            shape: Shape::Root,
+        },
+        before,
+        changes,
+    )?;
     if !has_values {
         raise_header(&mut document);
     }
@@ -33,7 +44,11 @@ pub(super) fn merge(edit: &Edit<'_>) -> Result<String, Error> {
     if !ended && written.ends_with('\n') {
         written.pop();
     }
-    Ok(if crlf { written.replace('\n', "\r\n") } else { written })
+    Ok(if crlf {
+        written.replace('\n', "\r\n")
+    } else {
+        written
+    })
 }
 
 /// How a table is written, which decides how a map inside it is.
@@ -103,12 +118,17 @@ impl Mapping for Level<'_> {
     fn child(&mut self, key: &str) -> Option<Box<dyn Mapping + '_>> {
         match self.table.get_mut(key)? {
             Item::Table(table) => {
-                let shape = if table.is_dotted() { Shape::Inline } else { Shape::Header };
+                let shape = if table.is_dotted() {
+                    Shape::Inline
+                } else {
+                    Shape::Header
+                };
                 Some(Box::new(Level { table, shape }))
             }
-            Item::Value(Written::InlineTable(table)) => {
-                Some(Box::new(Level { table, shape: Shape::Inline }))
-            }
+            Item::Value(Written::InlineTable(table)) => Some(Box::new(Level {
+                table,
+                shape: Shape::Inline,
+            })),
             _ => None,
         }
     }
@@ -117,9 +137,18 @@ impl Mapping for Level<'_> {
 impl Level<'_> {
     /// Sets the space between the last value and the closing brace.
     fn space_before_end(&mut self, space: &str) {
-        let last = self.table.iter_mut().filter_map(|(_, item)| item.as_value_mut()).last();
-        if let Some(decor) = last.map(Written::decor_mut).filter(|_| self.shape == Shape::Inline)
-            && decor.suffix().and_then(|raw| raw.as_str()).is_none_or(|raw| raw.trim().is_empty())
+        let last = self
+            .table
+            .iter_mut()
+            .filter_map(|(_, item)| item.as_value_mut())
+            .last();
+        if let Some(decor) = last
+            .map(Written::decor_mut)
+            .filter(|_| self.shape == Shape::Inline)
+            && decor
+                .suffix()
+                .and_then(|raw| raw.as_str())
+                .is_none_or(|raw| raw.trim().is_empty())
         {
             decor.set_suffix(space);
         }
@@ -127,9 +156,8 @@ impl Level<'_> {
 
     /// A value as people would write it in this table.
     fn item(&self, key: &str, value: &Value) -> Result<Item, Error> {
-        let beside_values = || {
-            self.shape == Shape::Header && self.table.iter().any(|(_, item)| item.is_value())
-        };
+        let beside_values =
+            || self.shape == Shape::Header && self.table.iter().any(|(_, item)| item.is_value());
         let was_value = self.table.get(key).is_some_and(Item::is_value);
         match value {
             Value::Object(map) if self.shape != Shape::Inline && !was_value => {
@@ -149,7 +177,9 @@ impl Level<'_> {
 
 /// A comment at the top of the file stays there when the first value comes to stand above it.
 fn raise_header(document: &mut DocumentMut) {
-    let Some(first) = document.iter().find(|(_, item)| item.is_value()) else { return };
+    let Some(first) = document.iter().find(|(_, item)| item.is_value()) else {
+        return;
+    };
     let first = first.0.to_owned();
     let header = first_table(document.as_table_mut()).and_then(take_header);
     if let (Some(header), Some(mut key)) = (header, document.key_mut(&first)) {
@@ -171,7 +201,9 @@ fn first_table(table: &mut Table) -> Option<&mut Table> {
         };
         let before = |table: &Table| table.position().unwrap_or(isize::MAX);
         if let Some(inner) = inner
-            && first.as_ref().is_none_or(|first| before(inner) < before(first))
+            && first
+                .as_ref()
+                .is_none_or(|first| before(inner) < before(first))
         {
             first = Some(inner);
         }
@@ -192,7 +224,8 @@ fn like(old: &Written, new: Written) -> Written {
     match (old, new) {
         (Written::String(old), Written::String(new)) => {
             let literal = old.as_repr().and_then(|repr| repr.as_raw().as_str());
-            let literal = literal.is_some_and(|raw| raw.starts_with('\'') && !raw.starts_with("'''"));
+            let literal =
+                literal.is_some_and(|raw| raw.starts_with('\'') && !raw.starts_with("'''"));
             let text = new.value();
             if literal && !text.contains('\'') && !text.chars().any(char::is_control) {
                 return format!("'{text}'").parse().unwrap_or(Written::String(new));
@@ -200,7 +233,10 @@ fn like(old: &Written, new: Written) -> Written {
             Written::String(new)
         }
         (Written::Array(old), Written::Array(mut new)) => {
-            let indent = old.iter().next().and_then(|first| line_indent(first.decor()));
+            let indent = old
+                .iter()
+                .next()
+                .and_then(|first| line_indent(first.decor()));
             if let Some(indent) = indent {
                 for item in new.iter_mut() {
                     item.decor_mut().set_prefix(&indent);
@@ -216,7 +252,10 @@ fn like(old: &Written, new: Written) -> Written {
 
 /// Adds an item on a line of its own where the others have one.
 fn push(array: &mut Array, mut item: Written) {
-    let indent = array.iter().last().and_then(|last| line_indent(last.decor()));
+    let indent = array
+        .iter()
+        .last()
+        .and_then(|last| line_indent(last.decor()));
     let Some(indent) = indent else {
         array.push(item);
         return;
@@ -224,7 +263,11 @@ fn push(array: &mut Array, mut item: Written) {
     // A comment behind the last item stands before the closing bracket: it stays with its line.
     let trailing = array.trailing().as_str().unwrap_or("").to_owned();
     let (comment, rest) = trailing.split_at(trailing.rfind('\n').unwrap_or(0));
-    let comment = if comment.trim().is_empty() { "" } else { comment };
+    let comment = if comment.trim().is_empty() {
+        ""
+    } else {
+        comment
+    };
     item.decor_mut().set_prefix(format!("{comment}{indent}"));
     item.decor_mut().set_suffix("");
     array.set_trailing(rest.to_owned());
@@ -266,14 +309,19 @@ fn array_of_tables(items: &[Value]) -> Result<Item, Error> {
 fn plain(value: &Value) -> Result<Written, Error> {
     Ok(match value {
         Value::Null => {
-            return Err(Error::new("TOML has no null")
-                .hint("write {\"$delete\": true} to remove the key"));
+            return Err(
+                Error::new("TOML has no null").hint("write {\"$delete\": true} to remove the key")
+            );
         }
         Value::Bool(value) => (*value).into(),
         Value::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
             (Some(whole), _, _) => whole.into(),
             (None, None, Some(real)) => real.into(),
-            _ => return Err(Error::new(format!("TOML has no whole number as large as {number}"))),
+            _ => {
+                return Err(Error::new(format!(
+                    "TOML has no whole number as large as {number}"
+                )));
+            }
         },
         Value::String(text) => text.as_str().into(),
         Value::Array(items) => {
@@ -294,7 +342,8 @@ fn plain(value: &Value) -> Result<Written, Error> {
 }
 
 fn parse(text: &str) -> Result<DocumentMut, Error> {
-    text.parse::<DocumentMut>().map_err(|error| broken(text, &error))
+    text.parse::<DocumentMut>()
+        .map_err(|error| broken(text, &error))
 }
 
 fn broken(text: &str, error: &TomlError) -> Error {
@@ -304,7 +353,9 @@ fn broken(text: &str, error: &TomlError) -> Error {
 }
 
 fn table_value(table: &dyn TableLike) -> Value {
-    let pairs = table.iter().map(|(key, item)| (key.to_owned(), item_value(item)));
+    let pairs = table
+        .iter()
+        .map(|(key, item)| (key.to_owned(), item_value(item)));
     Value::Object(pairs.collect())
 }
 

@@ -8,10 +8,10 @@ use yaml_edit::{
     AsYaml, Mapping as YamlMapping, ScalarStyle, ScalarValue, Sequence, YamlFile, YamlNode,
 };
 
+use super::Edit;
 use super::changes::{self, Mapping};
 use super::error::Error;
 use super::yaml_layout::{Gaps, Layout};
-use super::Edit;
 
 pub(super) fn read(text: &str) -> Result<Value, Error> {
     match crate::yaml::parse("", text) {
@@ -49,13 +49,24 @@ pub(super) fn merge(edit: &Edit<'_>) -> Result<String, Error> {
 
 fn apply(edit: &Edit<'_>, gaps: Option<&Rc<Gaps>>) -> Result<String, Error> {
     let file = YamlFile::from_str(edit.text).map_err(|error| unreadable(&error.to_string()))?;
-    let document = file.document().ok_or_else(|| unreadable("there is no document"))?;
+    let document = file
+        .document()
+        .ok_or_else(|| unreadable("there is no document"))?;
     match (document.as_mapping(), edit.maps()) {
         (Some(mapping), Some((before, changes))) => {
-            changes::edit(&mut Block { mapping, gaps: gaps.cloned() }, before, changes)?;
+            changes::edit(
+                &mut Block {
+                    mapping,
+                    gaps: gaps.cloned(),
+                },
+                before,
+                changes,
+            )?;
         }
         _ => {
-            let list = document.as_sequence().ok_or_else(|| unreadable("it holds one value"))?;
+            let list = document
+                .as_sequence()
+                .ok_or_else(|| unreadable("it holds one value"))?;
             push(&list, edit.added(), gaps);
         }
     }
@@ -70,8 +81,15 @@ fn fill(edit: &Edit<'_>, layout: &Layout) -> Result<String, Error> {
         .filter(|line| !matches!(line.trim(), "{}" | "[]" | "null" | "~"))
         .collect();
     let newline = layout.newline;
-    let gap = if kept.is_empty() || kept.ends_with('\n') { "" } else { newline };
-    let mut written = format!("{kept}{gap}{}", layout.render(edit.after).replace('\n', newline));
+    let gap = if kept.is_empty() || kept.ends_with('\n') {
+        ""
+    } else {
+        newline
+    };
+    let mut written = format!(
+        "{kept}{gap}{}",
+        layout.render(edit.after).replace('\n', newline)
+    );
     if !edit.text.is_empty() && !edit.text.ends_with('\n') {
         written.truncate(written.trim_end_matches(['\r', '\n']).len());
     }
@@ -105,7 +123,8 @@ impl Mapping for Block {
         let style = self.mapping.get(key).and_then(|old| quotes(&old));
         match (value, style) {
             (Value::String(text), Some(style)) if !text.contains('\n') => {
-                self.mapping.set(string(key), ScalarValue::with_style(text, style));
+                self.mapping
+                    .set(string(key), ScalarValue::with_style(text, style));
             }
             _ => self.mapping.set(string(key), node(value).as_ref()),
         }
@@ -125,7 +144,10 @@ impl Mapping for Block {
 
     fn child(&mut self, key: &str) -> Option<Box<dyn Mapping + '_>> {
         let mapping = self.mapping.get_mapping(key)?;
-        Some(Box::new(Block { mapping, gaps: self.gaps.clone() }))
+        Some(Box::new(Block {
+            mapping,
+            gaps: self.gaps.clone(),
+        }))
     }
 }
 

@@ -29,8 +29,14 @@ pub(super) struct Gaps {
 impl Layout {
     pub(super) fn of(text: &str, indent: usize) -> Self {
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-        let mut layout = Layout { newline, step: indent, dashes_at_key: false };
-        let Ok(root) = crate::yaml::parse("", text) else { return layout };
+        let mut layout = Layout {
+            newline,
+            step: indent,
+            dashes_at_key: false,
+        };
+        let Ok(root) = crate::yaml::parse("", text) else {
+            return layout;
+        };
         let lines: Vec<&str> = text.lines().collect();
         if let Some(step) = step_of(&root) {
             layout.step = step;
@@ -61,7 +67,10 @@ impl Gaps {
         while text.contains(&word) {
             word.push('z');
         }
-        Self { word, values: RefCell::new(Vec::new()) }
+        Self {
+            word,
+            values: RefCell::new(Vec::new()),
+        }
     }
 
     /// A word for a value that needs lines of its own.
@@ -84,7 +93,9 @@ impl Gaps {
             let name = self.name(index);
             let Some(at) = text.find(&name) else { continue };
             let start = text[..at].rfind('\n').map_or(0, |at| at + 1);
-            let end = text[at..].find(['\r', '\n']).map_or(text.len(), |end| at + end);
+            let end = text[at..]
+                .find(['\r', '\n'])
+                .map_or(text.len(), |end| at + end);
             let behind = text[at + name.len()..end].trim_end().to_owned();
             let before = text[start..at].trim_end().to_owned();
             let line = match before.strip_suffix('-') {
@@ -155,7 +166,8 @@ fn step_of(node: &Node) -> Option<usize> {
             let step = below.and_then(|inner| {
                 usize::try_from(inner.key_at.column.checked_sub(entry.key_at.column)?).ok()
             });
-            step.filter(|columns| *columns > 0).or_else(|| step_of(&entry.value))
+            step.filter(|columns| *columns > 0)
+                .or_else(|| step_of(&entry.value))
         }),
         _ => None,
     }
@@ -166,7 +178,9 @@ fn dash_of(node: &Node, lines: &[&str]) -> Option<usize> {
     match &node.data {
         Data::List(items) => items.iter().find_map(|item| dash_of(item, lines)),
         Data::Map(entries) => entries.iter().find_map(|entry| {
-            let Data::List(items) = &entry.value.data else { return dash_of(&entry.value, lines) };
+            let Data::List(items) = &entry.value.data else {
+                return dash_of(&entry.value, lines);
+            };
             let first = items.first()?;
             let line = lines.get((first.at.line as usize).checked_sub(1)?)?;
             let column = line.len() - line.trim_start().len();

@@ -172,3 +172,38 @@ fn recipes_from_outside_run_nothing_unless_trusted() {
     ran.done();
     assert!(ran.exists("ran") && ran.exists("also"));
 }
+
+#[test]
+fn a_step_that_may_fail_does_not_excuse_another() {
+    let ran = steps("  - name: bad\n    command: exit 1\n  - name: soft\n    command: echo x\n    exports: { x: result.stdout }\n    continueOnError: true\n  - template: a\n")
+        .template("a.jig", "{{ x }}\n")
+        .run();
+    assert!(
+        ran.failed().to_string().contains("step `bad`"),
+        "{}",
+        ran.failed()
+    );
+}
+
+#[test]
+fn a_needed_command_that_may_fail_still_gives_its_result() {
+    let ran = steps("  - name: soft\n    command: echo out; exit 7\n    exports: { code: result.exitCode }\n    continueOnError: true\n  - template: a\n")
+        .template("a.jig", "{{ code }}\n")
+        .run();
+    ran.assert_files(&[("a", "7\n")]);
+}
+
+#[test]
+fn a_cancelled_run_leaves_nothing() {
+    let cancel = exec::Cancel::default();
+    cancel.cancel();
+    let ran = steps("  - template: a\n  - command: sleep 30\n")
+        .template("a.jig", "x\n")
+        .with(|request| request.cancel = Some(cancel))
+        .run();
+    assert!(
+        ran.failed().to_string().contains("cancelled"),
+        "{}",
+        ran.failed()
+    );
+}
