@@ -6,9 +6,10 @@ use std::rc::Rc;
 use expr::{Context, Frame, Object, Value};
 
 use crate::error::Error;
+use crate::include::Site;
 use crate::node::{Code, Component, ComponentName, SLOT_CONTEXT_SLOT, SlotBody};
 use crate::props;
-use crate::render::{Activation, Site};
+use crate::render::Activation;
 
 impl Activation {
     pub(crate) fn component(

@@ -318,8 +318,10 @@ impl Core {
         if let Some(loaded) = self.files.borrow().get(name) {
             return Ok(loaded.clone());
         }
+        // Names count from the root of the templates, with or without saying so.
+        let bare = name.strip_prefix("./").unwrap_or(name);
         for ending in ENDINGS {
-            let loaded = self.loader.load(&format!("{name}{ending}"));
+            let loaded = self.loader.load(&format!("{bare}{ending}"));
             match loaded {
                 Ok(None) => {}
                 Ok(Some(loaded)) => {

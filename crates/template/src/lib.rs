@@ -22,9 +22,11 @@
 mod ai;
 mod attributes;
 mod component;
+mod control;
 mod engine;
 mod error;
 mod globals;
+mod include;
 mod layout;
 mod lexer;
 mod limits;

@@ -13,10 +13,9 @@ use crate::error::{Error, Fault, Place};
 use crate::layout::{self, Layout};
 use crate::limits::Limits;
 use crate::node::{
-    Body, CONTEXT_SLOT, Code, Each, FILENAME_SLOT, If, Include, Let, NewError, Node, Origin,
-    Placing, Push, Stack, Template,
+    Body, CONTEXT_SLOT, Code, FILENAME_SLOT, Node, Origin, Placing, Push, Stack, Template,
 };
-use crate::parser::{bound_by_let, code_name};
+use crate::parser::code_name;
 use crate::reads::Reads;
 use crate::stack::Stacks;
 
@@ -49,12 +48,6 @@ pub(crate) struct Activation {
     pub(crate) run: Rc<Run>,
     pub(crate) template: Rc<Template>,
     pub(crate) frame: Rc<Frame>,
-}
-
-/// Where another template is entered, and how.
-pub(crate) struct Site<'a> {
-    pub(crate) origin: &'a Origin,
-    pub(crate) what: &'static str,
 }
 
 impl Activation {
@@ -132,7 +125,7 @@ impl Activation {
         Ok(value)
     }
 
-    fn test(&self, cx: &mut Context<'_>, code: &Code) -> Result<bool, Error> {
+    pub(crate) fn test(&self, cx: &mut Context<'_>, code: &Code) -> Result<bool, Error> {
         let truth = match code.expr.test(cx, &self.frame) {
             Ok(truth) => truth,
             Err(error) => {
@@ -157,227 +150,6 @@ impl Activation {
         }
     }
 
-    fn if_node(&self, cx: &mut Context<'_>, node: &If, out: &mut String) -> Result<(), Error> {
-        let enclosing = self.run.reads.enclosing();
-        for branch in &node.branches {
-            let (truth, keys) = self.run.reads.measure(|| self.test(cx, &branch.test));
-            enclosing.add(keys);
-            if truth? == branch.wanted {
-                return self.body(cx, &branch.body, out);
-            }
-        }
-        match &node.otherwise {
-            Some(body) => self.body(cx, body, out),
-            None => Ok(()),
-        }
-    }
-
-    fn each(&self, cx: &mut Context<'_>, each: &Each, out: &mut String) -> Result<(), Error> {
-        let (list, keys) = self.run.reads.measure(|| self.eval(cx, &each.list));
-        let list = list?;
-        let enclosing = self.run.reads.enclosing();
-        self.run
-            .reads
-            .taint(each.names.iter().map(|name| &**name), &keys);
-        enclosing.add(keys);
-        let mut count = 0;
-        match &list {
-            Value::Array(items) => {
-                // The list may change while it is walked, and JavaScript would see that.
-                loop {
-                    let item = items.borrow().get(count).cloned();
-                    let Some(item) = item else { break };
-                    self.iteration(cx, each, (item, Value::Number(count as f64)), out)?;
-                    count += 1;
-                }
-            }
-            Value::String(text) => {
-                let mut buffer = [0; 4];
-                for c in text.chars() {
-                    let item = Value::from(&*c.encode_utf8(&mut buffer));
-                    self.iteration(cx, each, (item, Value::Number(count as f64)), out)?;
-                    count += 1;
-                }
-            }
-            Value::Object(object) => {
-                let entries = object.borrow().entries();
-                for (key, value) in entries {
-                    self.iteration(cx, each, (value, Value::String(key)), out)?;
-                    count += 1;
-                }
-            }
-            // Edge walks neither, but knows that they are not empty.
-            Value::Map(_) | Value::Set(_) => {
-                let items = expr::iterate(cx, &list);
-                let items = items.map_err(|error| self.error(&each.list.origin, &error))?;
-                count = items.map_or(0, |items| items.len());
-            }
-            _ => {}
-        }
-        match &each.otherwise {
-            Some(body) if count == 0 => self.body(cx, body, out),
-            _ => Ok(()),
-        }
-    }
-
-    fn iteration(
-        &self,
-        cx: &mut Context<'_>,
-        each: &Each,
-        (item, index): (Value, Value),
-        out: &mut String,
-    ) -> Result<(), Error> {
-        cx.charge(1)
-            .map_err(|error| self.error(&each.list.origin, &error))?;
-        let bind = |frame: &Frame| {
-            frame.set(each.item.index(), item);
-            if let Some(slot) = each.index {
-                frame.set(slot.index(), index);
-            }
-        };
-        match each.frame {
-            None => {
-                bind(&self.frame);
-                self.body(cx, &each.body, out)
-            }
-            Some(slots) => {
-                let frame = Frame::child(&self.frame, slots);
-                bind(&frame);
-                Activation {
-                    frame,
-                    ..self.clone()
-                }
-                .body(cx, &each.body, out)
-            }
-        }
-    }
-
-    fn let_node(&self, cx: &mut Context<'_>, node: &Let) -> Result<(), Error> {
-        let (bound, keys) = self.run.reads.measure(|| {
-            let value = node.head.value.eval(cx, &self.frame);
-            let bound = value.and_then(|value| node.head.pattern.bind(cx, &self.frame, value));
-            if self.run.observing.get() {
-                self.observe(cx, &node.origin);
-            }
-            bound
-        });
-        if self.run.reads.is_active() {
-            self.run
-                .reads
-                .taint(bound_by_let(&node.origin.text).into_iter(), &keys);
-        }
-        match bound {
-            Ok(()) => Ok(()),
-            Err(error) => {
-                self.excuse(&node.origin, error)?;
-                let inert = node.head.pattern.bind(cx, &self.frame, Value::from(""));
-                inert.or_else(|error| self.excuse(&node.origin, error))
-            }
-        }
-    }
-
-    fn eval_node(&self, cx: &mut Context<'_>, code: &Code) -> Result<(), Error> {
-        let (value, keys) = self.run.reads.measure(|| self.eval(cx, code));
-        self.run.reads.taint_text(&code.origin.text, &keys);
-        value.map(|_| ())
-    }
-
-    fn include(
-        &self,
-        cx: &mut Context<'_>,
-        include: &Include,
-        out: &mut String,
-    ) -> Result<(), Error> {
-        let enclosing = self.run.reads.enclosing();
-        if let Some(condition) = &include.condition {
-            let (truth, keys) = self.run.reads.measure(|| self.test(cx, condition));
-            enclosing.add(keys);
-            if !truth? {
-                return Ok(());
-            }
-        }
-        let (path, keys) = self.run.reads.measure(|| self.eval_text(cx, &include.path));
-        enclosing.add(keys);
-        let Some(template) = self.partial(include, &path?)? else {
-            return Ok(());
-        };
-        let context = include.context.eval(cx, &self.frame).unwrap_or_default();
-        let state = self.frame.state().clone();
-        let partial = Activation::new(&self.run, template, state, context);
-        for (at, value) in include.values.iter().enumerate() {
-            // A variable whose block has ended is an error to read, and not one to pass on.
-            let value = value.eval(cx, &self.frame).unwrap_or_default();
-            partial.frame.set(CONTEXT_SLOT + 1 + at, value);
-        }
-        self.place(&include.placing, out, |out| {
-            let site = Site {
-                origin: &include.path.origin,
-                what: "included",
-            };
-            self.enter(cx, &partial, &site, out)
-        })
-    }
-
-    /// The template an include names; nothing when a missing answer keeps it unknown.
-    fn partial(&self, include: &Include, path: &Rc<str>) -> Result<Option<Rc<Template>>, Error> {
-        if let Some((name, template)) = &*include.found.borrow()
-            && name == path
-        {
-            return Ok(Some(template.clone()));
-        }
-        let origin = &include.path.origin;
-        let found = self
-            .run
-            .core
-            .partial(path, &include.locals, include.in_ai, &self.run.limits);
-        let Some(template) = self.found(found, origin, "included")? else {
-            return Ok(None);
-        };
-        self.run.know(&template, &self.frame);
-        *include.found.borrow_mut() = Some((path.clone(), template.clone()));
-        Ok(Some(template))
-    }
-
-    /// Places what went wrong when a template was looked for.
-    pub(crate) fn found(
-        &self,
-        found: Result<Rc<Template>, crate::engine::NotFound>,
-        origin: &Origin,
-        what: &'static str,
-    ) -> Result<Option<Rc<Template>>, Error> {
-        match found {
-            Ok(template) => Ok(Some(template)),
-            Err(crate::engine::NotFound::Broken(error)) => {
-                Err(error.reached_by(what, self.place_of(origin.at(0))))
-            }
-            Err(crate::engine::NotFound::Missing { message, hint }) => {
-                let at = first_in(origin);
-                let mut fault = Fault::new("E_RUNTIME_EXCEPTION", message, at);
-                fault.hint = hint;
-                self.excuse_error(fault.in_file(&self.template.file, &self.template.source))?;
-                Ok(None)
-            }
-        }
-    }
-
-    /// Runs another template, one level deeper.
-    pub(crate) fn enter(
-        &self,
-        cx: &mut Context<'_>,
-        inner: &Activation,
-        site: &Site<'_>,
-        out: &mut String,
-    ) -> Result<(), Error> {
-        let entered = cx.deeper(|cx| Ok(inner.body(cx, &inner.template.body, out)));
-        match entered {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => {
-                Err(error.reached_by(site.what, self.place_of(first_in(site.origin))))
-            }
-            Err(limit) => Err(self.error(site.origin, &limit)),
-        }
-    }
-
     fn stack(&self, cx: &mut Context<'_>, stack: &Stack, out: &mut String) -> Result<(), Error> {
         let name = self.eval_text(cx, &stack.name)?;
         match self.run.stacks.borrow_mut().declare(&name, &stack.placing) {
@@ -398,28 +170,6 @@ impl Activation {
         let source = push.once.map(|at| (self.template.file.clone(), at));
         self.run.stacks.borrow_mut().push(&name, source, text);
         Ok(())
-    }
-
-    fn new_error(&self, cx: &mut Context<'_>, node: &NewError) -> Result<(), Error> {
-        let message = self.eval_text(cx, &node.message)?;
-        let fault = Fault::new("E_RUNTIME_EXCEPTION", &*message, node.at);
-        let mut error = fault.in_file(&self.template.file, &self.template.source);
-        if let Some(file) = &node.file {
-            let file = self.eval_text(cx, file)?.to_string();
-            let line = self.number(cx, node.line.as_ref(), node.at.0)?;
-            let column = self.number(cx, node.column.as_ref(), node.at.1)?;
-            error = error.moved(Place { file, line, column });
-        }
-        self.excuse_error(error)
-    }
-
-    fn number(&self, cx: &mut Context<'_>, code: Option<&Code>, or: u32) -> Result<u32, Error> {
-        let Some(code) = code else { return Ok(or) };
-        let value = self.eval(cx, code)?;
-        let number =
-            expr::to_number(cx, &value).map_err(|error| self.error(&code.origin, &error))?;
-        // A float cast saturates, and NaN becomes 0.
-        Ok(number as u32)
     }
 
     /// Writes where a tag's output belongs.
@@ -461,7 +211,7 @@ impl Activation {
     }
 
     /// Notes undefined names, and variables that stand for missing answers.
-    fn observe(&self, cx: &mut Context<'_>, origin: &Origin) {
+    pub(crate) fn observe(&self, cx: &mut Context<'_>, origin: &Origin) {
         if self.run.strict {
             for name in cx.take_undefined() {
                 let (line, column) = origin.at(name.offset as usize);
@@ -527,7 +277,7 @@ impl Activation {
 }
 
 /// Where an expression's first character stands.
-fn first_in(origin: &Origin) -> (u32, u32) {
+pub(crate) fn first_in(origin: &Origin) -> (u32, u32) {
     let blank = origin.text.len() - origin.text.trim_start().len();
     origin.at(blank)
 }

@@ -3,6 +3,7 @@
 use expr::{Expr, Scope, Shape};
 
 use super::Parser;
+use super::names::word;
 use crate::error::Fault;
 use crate::lines::is_space;
 use crate::node::{Code, Origin, place_in};
@@ -42,7 +43,10 @@ impl Parser<'_> {
         source: &Source<'_>,
         compile: fn(&str, &mut Scope) -> Result<Expr, expr::Error>,
     ) -> Result<Code, Fault> {
-        let expr = compile(&source.text, &mut self.scope).map_err(|error| fault(&error, source))?;
+        // A semicolon at the end is a habit, and Edge lets it pass.
+        let text = source.text.trim_end_matches(is_space);
+        let text = text.strip_suffix(';').unwrap_or(text);
+        let expr = compile(text, &mut self.scope).map_err(|error| fault(&error, source))?;
         self.note_answers(&source.text);
         Ok(Code {
             expr,
@@ -147,9 +151,34 @@ fn start_of(text: &str, at: (u32, u32), skipped: &[char]) -> (u32, u32) {
 
 /// An error of an expression, placed in the template.
 pub(super) fn fault(error: &expr::Error, source: &Source<'_>) -> Fault {
+    if error.code() == expr::Code::Parser
+        && let Some(fault) = statement(source)
+    {
+        return fault;
+    }
     let offset = error.offset().unwrap_or(0) as usize;
     let at = place_in(&source.text, offset, (source.line, source.column));
     Fault::new(code_name(error.code()), error.message(), at)
+}
+
+/// A statement where an expression should stand, named as Edge names it.
+fn statement(source: &Source<'_>) -> Option<Fault> {
+    let (name, hint) = match word(source.text.trim_start_matches(is_space)) {
+        "if" => ("IfStatement", "use @if, or condition ? a : b"),
+        "for" => ("ForStatement", "use @each"),
+        "while" => ("WhileStatement", "use @each"),
+        "do" => ("DoWhileStatement", "use @each"),
+        "let" | "const" | "var" => ("VariableDeclaration", "use @let"),
+        "switch" => ("SwitchStatement", "use @if and @elseif"),
+        "throw" => ("ThrowStatement", "use @newError"),
+        "try" => (
+            "TryStatement",
+            "templates cannot catch errors; test before with @if",
+        ),
+        _ => return None,
+    };
+    let message = format!("\"{name}\" is not supported");
+    Some(Fault::new("E_UNALLOWED_EXPRESSION", message, start(source)).hint(hint))
 }
 
 /// The code as Edge names it.
