@@ -309,6 +309,7 @@ pub(crate) fn says_skip(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::{Just, Strategy, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
     #[track_caller]
     fn check(matter: &str, expected: Result<Directives, &str>) {
@@ -426,6 +427,45 @@ mod tests {
                 body_line: line,
             };
             assert_eq!(split(text), expected, "{text:?}");
+        }
+    }
+
+    fn lines() -> impl Strategy<Value = String> {
+        let line = prop_oneof![
+            Just("---".to_owned()),
+            Just("to: a".to_owned()),
+            Just("to: {{ name }}".to_owned()),
+            Just(String::new()),
+            "[ -~é]{0,12}",
+        ];
+        let end = prop_oneof![Just("\n"), Just("\r\n")];
+        (proptest::collection::vec(line, 0..8), end).prop_map(|(lines, end)| lines.join(end))
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_of_a_file_is_lost_and_lines_keep_their_numbers(text in lines()) {
+            let cut = split(&text);
+            prop_assert!(text.ends_with(cut.body));
+            let above = &text[..text.len() - cut.body.len()];
+            // A file may end with the closing mark, and then has no body to count.
+            if above.is_empty() || above.ends_with('\n') {
+                prop_assert_eq!(above.matches('\n').count() + 1, cut.body_line as usize);
+            }
+            if let Some(matter) = cut.matter {
+                prop_assert!(above.starts_with(matter));
+            } else {
+                prop_assert!(above.is_empty());
+            }
+        }
+
+        #[test]
+        fn any_frontmatter_is_read_or_refused_with_a_place(text in lines()) {
+            let text = format!("---\n{text}\n---\n");
+            let Some(matter) = split(&text).matter else { return Ok(()) };
+            if let Err(error) = parse("t.jig", matter) {
+                prop_assert!(error.diagnostics().iter().all(|found| found.file.is_some()));
+            }
         }
     }
 }

@@ -241,9 +241,13 @@ impl Walk<'_> {
             provisional,
             ..
         } = rendered;
-        if !questionnaire.is_empty() || !questionnaire.contexts().is_empty() {
-            let merged = self.found.questionnaire.merge(questionnaire);
-            merged.map_err(|error| Error::new(Kind::Template, error.to_string()))?;
+        // One by one: merging whole questionnaires copies what is there for every file.
+        for context in questionnaire.contexts() {
+            self.found.questionnaire.add_context(context);
+        }
+        for question in questionnaire.questions() {
+            let asked = self.found.questionnaire.ask(question.clone());
+            asked.map_err(|error| Error::new(Kind::Template, error.to_string()))?;
         }
         self.found
             .postponed

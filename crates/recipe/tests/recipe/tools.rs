@@ -46,9 +46,14 @@ fn patch_merges_with_templates_and_keeps_comments() {
 
 #[test]
 fn patch_can_delete_and_append() {
-    let ran = steps("  - file: a.json\n    merge: { old: { $delete: true }, list: { $append: [b, c] } }\n")
-        .file("a.json", "{\n  \"old\": 1,\n  \"list\": [\"a\", \"b\"]\n}\n")
-        .run();
+    let ran = steps(
+        "  - file: a.json\n    merge: { old: { $delete: true }, list: { $append: [b, c] } }\n",
+    )
+    .file(
+        "a.json",
+        "{\n  \"old\": 1,\n  \"list\": [\"a\", \"b\"]\n}\n",
+    )
+    .run();
     ran.done();
     let json: serde_json::Value = serde_json::from_str(&ran.text("a.json")).unwrap();
     assert_eq!(json, serde_json::json!({ "list": ["a", "b", "c"] }));
@@ -57,7 +62,9 @@ fn patch_can_delete_and_append() {
 #[test]
 fn a_broken_data_file_is_shown_at_its_place() {
     for tool in ["merge: { a: 1 }", "expression: data"] {
-        let ran = steps(&format!("  - file: a.toml\n    {tool}\n")).file("a.toml", "ok = 1\nbad =\n").run();
+        let ran = steps(&format!("  - file: a.toml\n    {tool}\n"))
+            .file("a.toml", "ok = 1\nbad =\n")
+            .run();
         let found = &ran.failed().diagnostics()[0];
         assert_eq!(found.file.as_deref(), Some("a.toml"), "{found:?}");
         assert_eq!(found.place.unwrap().line, 2);
