@@ -3,7 +3,8 @@
 //! This is the one door to `std::process`. An [`Invocation`] says everything
 //! about a command before it starts; [`run`] carries it out and always returns:
 //! a child that does not end is ended, a grandchild that keeps a pipe open is
-//! not waited for, output over the limit is read and dropped.
+//! not waited for, output over the limit is read and dropped. A [`Session`] is a
+//! command that stays and is talked to line by line.
 //!
 //! What is not here: what a command is for, what its output means, asking the
 //! user. Every child has a session of its own, so it cannot reach the terminal.
@@ -19,6 +20,7 @@ mod outcome;
 mod capture;
 mod lookup;
 mod run;
+mod session;
 
 pub use error::{Error, ErrorKind};
 pub use invocation::{
@@ -27,3 +29,4 @@ pub use invocation::{
 pub use lookup::which;
 pub use outcome::{Outcome, Status, Stream};
 pub use run::{DRAIN_MAX, KILL_GRACE, KILL_WAIT_MAX, LINE_BYTES_MAX, run, run_observed};
+pub use session::{Heard, Session};

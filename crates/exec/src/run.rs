@@ -74,7 +74,7 @@ pub fn run_observed(
     })
 }
 
-fn check_cwd(invocation: &Invocation) -> Result<(), Error> {
+pub(crate) fn check_cwd(invocation: &Invocation) -> Result<(), Error> {
     match &invocation.cwd {
         // The system reports a missing directory as a missing program.
         Some(dir) if !dir.is_dir() => Err(Error::new(
@@ -89,7 +89,7 @@ fn check_cwd(invocation: &Invocation) -> Result<(), Error> {
     }
 }
 
-fn start(invocation: &Invocation) -> io::Result<Box<dyn ChildWrapper>> {
+pub(crate) fn start(invocation: &Invocation) -> io::Result<Box<dyn ChildWrapper>> {
     let mut command = Command::new(&invocation.program);
     command
         .args(&invocation.args)

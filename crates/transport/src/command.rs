@@ -1,0 +1,339 @@
+//! A program that is started for each request, such as `claude -p {prompt}`, `llm` or `aichat`.
+//!
+//! The command line is split into words first; then the prompt takes the place of `{prompt}` in one
+//! of them, or goes to standard input. No shell sees any of it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use exec::{AGENT_MARKERS, Cancel, Env, Invocation, Outcome, Status, Stream};
+use llm::Code;
+use prompt::{Answers, Question, reply};
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+use crate::mode::CommandMode;
+use crate::observe::{Event, Observer};
+use crate::question;
+use crate::transport::Request;
+
+/// Where the prompt goes in a command line.
+pub(crate) const PLACEHOLDER: &str = "{prompt}";
+/// The longest argument that Linux passes on, its end mark included; a longer one goes to standard
+/// input.
+pub const ARGUMENT_BYTES_MAX: usize = 128 * 1024;
+/// The most lines of a program's error output that are passed on.
+pub(crate) const LOG_LINES_MAX: usize = 1_000;
+
+/// A command line in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Words {
+    pub program: String,
+    pub arguments: Vec<String>,
+}
+
+/// A command and how it is run.
+#[derive(Clone, Debug)]
+pub struct CommandPlan {
+    pub words: Words,
+    pub mode: CommandMode,
+    pub timeout: Duration,
+    pub output_bytes_max: usize,
+}
+
+/// Splits a setting into words, as a shell would, without doing anything else a shell does.
+pub(crate) fn split(line: &str, key: &str) -> Result<Words> {
+    let words = shlex::split(line).filter(|words| !words.is_empty());
+    let Some(words) = words else {
+        return Err(Error::new(
+            Code::TransportFailed,
+            format!("`{key}` cannot be split into words"),
+            "Close its quotes, and write a backslash twice.",
+        ));
+    };
+    let mut words = words.into_iter();
+    let program = words.next().unwrap_or_default();
+    if program.is_empty() || program.contains(PLACEHOLDER) {
+        return Err(Error::new(
+            Code::TransportFailed,
+            format!("`{key}` does not begin with a program"),
+            "Write the program first, for instance `claude -p {prompt}`.",
+        ));
+    }
+    Ok(Words {
+        program,
+        arguments: words.collect(),
+    })
+}
+
+pub(crate) struct Command {
+    plan: CommandPlan,
+    cwd: PathBuf,
+    cancel: Cancel,
+}
+
+impl Command {
+    pub(crate) fn new(plan: CommandPlan, cwd: PathBuf, cancel: Cancel) -> Command {
+        Command { plan, cwd, cancel }
+    }
+
+    pub(crate) fn ask(
+        &self,
+        request: &Request<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Answers> {
+        match self.plan.mode {
+            CommandMode::Batched => self.ask_all(request, observer),
+            CommandMode::PerBlock => self.ask_each(request, observer),
+        }
+    }
+
+    fn ask_all(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<Answers> {
+        let asked = question::batched(request);
+        let outcome = self.run(&asked, observer)?;
+        let text = outcome.stdout_text();
+        let why = match reply::read(&text, request.questionnaire) {
+            Ok(answers) => return Ok(answers),
+            Err(why) => why,
+        };
+        observer.notice(Event::Correcting {
+            why: &why.to_string(),
+        });
+        let correction = reply::correction(&why, request.questionnaire);
+        let outcome = self.run(&question::again(&asked, &text, &correction), observer)?;
+        reply::read(&outcome.stdout_text(), request.questionnaire)
+            .map_err(|why| self.unusable(&why, &outcome, None))
+    }
+
+    fn ask_each(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<Answers> {
+        let mut answers = Answers::empty();
+        for question in request.questionnaire.questions() {
+            if let Some(value) = self.ask_one(request, question, observer)? {
+                answers.insert(question.key.clone(), value);
+            }
+        }
+        answers.set_request_id(request.questionnaire.request_id());
+        Ok(answers)
+    }
+
+    fn ask_one(
+        &self,
+        request: &Request<'_>,
+        question: &Question,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<Value>> {
+        let asked = question::single(request, question);
+        let outcome = self.run(&asked, observer)?;
+        let text = outcome.stdout_text();
+        let why = match reply::read_one(&text, question) {
+            Ok(value) => return Ok(Some(value)),
+            Err(prompt::Error::ReplyEmpty) if !question.required => return Ok(None),
+            Err(why) => why,
+        };
+        observer.notice(Event::Correcting {
+            why: &why.to_string(),
+        });
+        let correction = question::single_correction(&why);
+        let outcome = self.run(&question::again(&asked, &text, &correction), observer)?;
+        match reply::read_one(&outcome.stdout_text(), question) {
+            Ok(value) => Ok(Some(value)),
+            Err(why) => Err(self.unusable(&why, &outcome, Some(&question.key))),
+        }
+    }
+
+    /// One run that ended well.
+    fn run(&self, prompt: &str, observer: &mut dyn Observer) -> Result<Outcome> {
+        let program = &self.plan.words.program;
+        observer.notice(Event::Asking { whom: program });
+        let invocation = self.invocation(prompt, observer);
+        let mut log_lines = 0;
+        let mut listen = |stream: Stream, line: &str| {
+            if stream == Stream::Stderr && log_lines < LOG_LINES_MAX {
+                log_lines += 1;
+                observer.notice(Event::Log(line));
+            }
+        };
+        let outcome = exec::run_observed(&invocation, &mut listen).map_err(|error| {
+            Error::new(
+                Code::TransportFailed,
+                error.to_string(),
+                "`ai.command` names it.",
+            )
+        })?;
+        match outcome.status {
+            Status::Exited(0) => Ok(outcome),
+            Status::Cancelled => Err(Error::cancelled()),
+            status => Err(self.failed(status, &outcome)),
+        }
+    }
+
+    fn invocation(&self, prompt: &str, observer: &mut dyn Observer) -> Invocation {
+        let words = &self.plan.words;
+        let invocation = Invocation::new(&words.program)
+            .cwd(&self.cwd)
+            .env(Env::default().remove_all(AGENT_MARKERS))
+            .timeout(self.plan.timeout)
+            .output_bytes_max(self.plan.output_bytes_max)
+            .cancel(self.cancel.clone());
+        match filled_in(&words.arguments, prompt) {
+            Passed::Argument(arguments) => invocation.args(arguments),
+            Passed::Stdin { arguments, note } => {
+                if let Some(note) = note {
+                    observer.notice(Event::Note(&note));
+                }
+                invocation.args(arguments).stdin(prompt)
+            }
+        }
+    }
+
+    fn failed(&self, status: Status, outcome: &Outcome) -> Error {
+        let advice = match status {
+            Status::TimedOut => format!(
+                "Raise `ai.timeout_ms` (it is {}), or check what the command waits for.",
+                self.plan.timeout.as_millis()
+            ),
+            _ => "Run the command by hand to see what is wrong, or use another mode.".to_owned(),
+        };
+        // Some programs complain on the wrong stream.
+        let (stderr, stdout) = (outcome.stderr_text(), outcome.stdout_text());
+        let words = if stderr.trim().is_empty() {
+            stdout
+        } else {
+            stderr
+        };
+        let what = format!("the command `{}` {status}", self.plan.words.program);
+        Error::new(Code::TransportFailed, what, advice).saying(&words)
+    }
+
+    fn unusable(&self, why: &prompt::Error, outcome: &Outcome, key: Option<&str>) -> Error {
+        let program = &self.plan.words.program;
+        let whom = match key {
+            Some(key) => format!("the command `{program}` to the question `{key}`"),
+            None => format!("the command `{program}`"),
+        };
+        if outcome.stdout_truncated && !matches!(why, prompt::Error::ReplyWrong { .. }) {
+            return Error::new(
+                Code::TransportFailed,
+                format!(
+                    "the reply of {whom} is longer than `ai.output_bytes_max` ({}), and no answer \
+                     was found in what was kept of it",
+                    self.plan.output_bytes_max
+                ),
+                "Make the command say less, or raise the limit.",
+            )
+            .saying(&outcome.stderr_text());
+        }
+        let error = Error::unusable(&whom, why);
+        match error.said() {
+            None => error.saying(&outcome.stderr_text()),
+            Some(_) => error,
+        }
+    }
+}
+
+/// How the prompt reaches the program.
+#[derive(Debug, PartialEq, Eq)]
+enum Passed {
+    Argument(Vec<String>),
+    Stdin {
+        arguments: Vec<String>,
+        /// Why it is not the argument that was asked for.
+        note: Option<String>,
+    },
+}
+
+fn filled_in(arguments: &[String], prompt: &str) -> Passed {
+    if !arguments.iter().any(|word| word.contains(PLACEHOLDER)) {
+        return Passed::Stdin {
+            arguments: arguments.to_vec(),
+            note: None,
+        };
+    }
+    let filled = arguments
+        .iter()
+        .map(|word| word.replace(PLACEHOLDER, prompt));
+    let filled: Vec<String> = filled.collect();
+    let longest = filled.iter().map(String::len).max().unwrap_or_default();
+    let why = if longest >= ARGUMENT_BYTES_MAX {
+        format!(
+            "the prompt makes an argument of {longest} bytes, more than ARGUMENT_BYTES_MAX \
+             ({ARGUMENT_BYTES_MAX}); it goes to standard input instead"
+        )
+    } else if prompt.contains('\0') {
+        "the prompt contains a NUL character, which no argument can; it goes to standard input \
+         instead"
+            .to_owned()
+    } else {
+        return Passed::Argument(filled);
+    };
+    // A word that is only the prompt is gone; others stay as they are without it.
+    let left = arguments.iter().filter(|word| *word != PLACEHOLDER);
+    Passed::Stdin {
+        arguments: left.map(|word| word.replace(PLACEHOLDER, "")).collect(),
+        note: Some(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ARGUMENT_BYTES_MAX, Passed, filled_in, split};
+
+    #[track_caller]
+    fn check(line: &str, prompt: &str, expected: &str) {
+        let shown = match split(line, "ai.command") {
+            Err(error) => error.to_string(),
+            Ok(words) => match filled_in(&words.arguments, prompt) {
+                Passed::Argument(arguments) => format!("{} {arguments:?}", words.program),
+                Passed::Stdin { arguments, note } => {
+                    let note = note.map_or("", |_| " noted");
+                    format!("{} {arguments:?} < prompt{note}", words.program)
+                }
+            },
+        };
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn the_prompt_is_one_argument_or_standard_input() {
+        let hostile = "a'b\"c $(rm -rf /) `x`\n{prompt} \\";
+        check(
+            "claude -p {prompt} --model x",
+            hostile,
+            &format!("claude {:?}", ["-p", hostile, "--model", "x"]),
+        );
+        check("llm", "hi", "llm [] < prompt");
+        check(
+            "aichat -r 'my coder'",
+            "hi",
+            r#"aichat ["-r", "my coder"] < prompt"#,
+        );
+        check("x --ask='Q: {prompt}'", "hi", r#"x ["--ask=Q: hi"]"#);
+        let long = "x".repeat(ARGUMENT_BYTES_MAX);
+        check(
+            "claude -p {prompt}",
+            &long,
+            r#"claude ["-p"] < prompt noted"#,
+        );
+        check("x --ask={prompt}", &long, r#"x ["--ask="] < prompt noted"#);
+        check(
+            "claude -p {prompt}",
+            "a\0b",
+            r#"claude ["-p"] < prompt noted"#,
+        );
+    }
+
+    #[test]
+    fn a_line_that_names_no_program_says_so() {
+        check(
+            "claude -p 'x",
+            "hi",
+            "`ai.command` cannot be split into words. Close its quotes, and write a backslash twice.",
+        );
+        check(
+            "{prompt}",
+            "hi",
+            "`ai.command` does not begin with a program. Write the program first, for instance \
+             `claude -p {prompt}`.",
+        );
+    }
+}
