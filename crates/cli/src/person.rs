@@ -28,7 +28,7 @@ pub(crate) struct Person {
 impl Person {
     pub(crate) fn new(echo: Echo) -> Self {
         Self {
-            is_there: output::has_person(),
+            is_there: echo == Echo::Lines && output::has_person(),
             echo,
             progress: None,
         }

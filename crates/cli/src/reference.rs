@@ -53,7 +53,8 @@ fn reference() -> String {
 const JSON: &str = "
 ## What `--json` prints
 
-One document on stdout; nothing else is said but errors. Fields may be added, none change meaning.
+One document on stdout; stderr has only errors and, with exit code 2, the line about the answers.
+Fields may be added, none change meaning.
 
 | Command | Document |
 |---|---|

@@ -1,6 +1,7 @@
 //! The command that runs again with answers: what was typed, quoted, with one more `--answers`.
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 /// A command line and the file its new answers are expected in.
 #[derive(Debug, PartialEq, Eq)]
@@ -10,9 +11,17 @@ pub(crate) struct Rerun {
 }
 
 /// `words` is the command line as typed. Answers that were given stay: a later round asks only for what
-/// is missing, and its file joins the others.
-pub(crate) fn rerun(words: &[OsString]) -> Rerun {
-    let answers_path = free_path(words);
+/// is missing, and its file joins the others. `folder` is where `--cwd` points, if it was given: paths
+/// are then relative to a folder that the reader is not in, so the new one is absolute.
+pub(crate) fn rerun(words: &[OsString], folder: Option<&Path>) -> Rerun {
+    let free = free_path(words);
+    let answers_path = match folder {
+        Some(folder) => folder
+            .join(free.trim_start_matches("./"))
+            .display()
+            .to_string(),
+        None => free,
+    };
     let mut words: Vec<String> = words
         .iter()
         .map(|word| word.display().to_string())
@@ -44,7 +53,7 @@ fn free_path(words: &[OsString]) -> String {
 fn names_file(word: &OsStr, path: &str) -> bool {
     let word = word.to_string_lossy();
     let given = word.strip_prefix("--answers=").unwrap_or(&word);
-    given.trim_start_matches("./") == path.trim_start_matches("./")
+    Path::new(given).file_name() == Path::new(path).file_name()
 }
 
 /// `--name=value` keeps its name bare, because nothing in it needs quotes.
@@ -70,7 +79,7 @@ mod tests {
 
     fn check(words: &[&str], expected: &str) {
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-        let rerun = rerun(&words);
+        let rerun = rerun(&words, None);
         assert_eq!(rerun.command, expected);
         assert!(rerun.command.contains(&rerun.answers_path));
     }
@@ -110,6 +119,18 @@ mod tests {
             ],
             "drawloom run a --answers=./answers.json --answers ./answers-2.json --answers \
              ./answers-3.json",
+        );
+    }
+
+    #[test]
+    fn from_another_folder_the_path_is_absolute() {
+        let words = ["drawloom", "run", "a", "--cwd", "sub"].map(OsString::from);
+        let rerun = rerun(&words, Some(Path::new("/home/me/sub")));
+        assert_eq!(rerun.answers_path, "/home/me/sub/answers.json");
+        assert!(
+            rerun
+                .command
+                .ends_with("--cwd sub --answers /home/me/sub/answers.json")
         );
     }
 

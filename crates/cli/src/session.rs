@@ -1,5 +1,6 @@
 //! What commands share: where they run, how they print, and the project once they need it.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use app::settings::Color;
@@ -9,10 +10,12 @@ use workspace::RecoverOutcome;
 use crate::arguments::{ColorFlag, Global};
 use crate::exit::Trouble;
 use crate::output;
+use crate::rerun::{self, Rerun};
 
 pub(crate) struct Session {
     pub(crate) surroundings: Surroundings,
     color: Option<Color>,
+    has_cwd: bool,
 }
 
 impl Session {
@@ -27,6 +30,7 @@ impl Session {
         Ok(Self {
             surroundings,
             color,
+            has_cwd: global.cwd.is_some(),
         })
     }
 
@@ -46,6 +50,12 @@ impl Session {
             }
         }
         Ok(project)
+    }
+
+    /// The command that runs again with answers.
+    pub(crate) fn rerun(&self, words: &[OsString]) -> Rerun {
+        let folder = self.has_cwd.then_some(self.surroundings.cwd.as_path());
+        rerun::rerun(words, folder)
     }
 
     pub(crate) fn path(&self, given: &Path) -> PathBuf {

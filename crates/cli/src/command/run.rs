@@ -14,7 +14,6 @@ use crate::command::recipe::info;
 use crate::exit::{Exit, Trouble};
 use crate::output::Form;
 use crate::person::{Echo, Person};
-use crate::rerun::rerun;
 use crate::session::Session;
 use crate::{arguments, input, interrupt, outcome, output, values};
 
@@ -161,7 +160,7 @@ impl Run {
         let mut given = values::read(values, |name| variables.is_flag(name))?;
         values::read_set(&self.asking.set, &mut given)?;
         variables.check_options(&given)?;
-        let rerun = rerun(&self.words);
+        let rerun = session.rerun(&self.words);
         Ok(Request {
             values: given,
             answers: answers(session, &self.asking.answers)?,

@@ -11,7 +11,6 @@ use crate::command::run;
 use crate::exit::{Exit, Problem, Trouble};
 use crate::output::Form;
 use crate::person::{Echo, Person};
-use crate::rerun::rerun;
 use crate::session::Session;
 use crate::{diff, interrupt, outcome, output};
 
@@ -51,7 +50,7 @@ impl Update {
         let project = session.project()?;
         let words = [self.recipe.clone()];
         let found = app::recipes::find(&project, &session.surroundings.cwd, &words)?;
-        let rerun = rerun(&self.words);
+        let rerun = session.rerun(&self.words);
         let request = Request {
             answers: run::answers(session, &self.answers)?,
             trust: run::trust(self.trust || project.settings.run.trust),

@@ -239,6 +239,34 @@ to: plan.txt
     assert_eq!(project.read("plan.txt"), "garden\nroses\n");
 }
 
+#[test]
+fn the_command_works_from_another_folder_too() {
+    let project = project();
+    let elsewhere = Project::empty();
+    let line = format!("run card Customer --cwd {}", project.path().display());
+    let ran = check(
+        &elsewhere,
+        &line,
+        Expect {
+            exit: 2,
+            out: Anything,
+            err: Anything,
+        },
+    );
+    let command = command_in(&ran.out);
+    std::fs::write(answers_path_in(&command), GOOD).unwrap();
+    check(
+        &elsewhere,
+        &command,
+        Expect {
+            exit: 0,
+            out: Nothing,
+            err: Anything,
+        },
+    );
+    project.read("src/notes.txt");
+}
+
 #[track_caller]
 fn check_rejected(answers: &str, says: &[&str]) {
     let project = project();
