@@ -74,6 +74,10 @@ impl<'h> Performer<'h> {
     /// Applies the files, then runs the commands.
     pub(crate) fn perform(&mut self, changes: &ChangeSet, runs: &[Run]) -> Result<(), Error> {
         check_trust(runs.iter().flat_map(Run::commands), self.trust)?;
+        // Without commands nothing can fail after the files, which are written together or not at all.
+        if !runs.is_empty() {
+            self.keep_originals(changes)?;
+        }
         self.apply(changes)?;
         self.run(runs)
     }
@@ -90,15 +94,19 @@ impl<'h> Performer<'h> {
         self.reports
     }
 
-    fn apply(&mut self, changes: &ChangeSet) -> Result<(), Error> {
-        if changes.is_empty() {
-            return Ok(());
-        }
+    fn keep_originals(&mut self, changes: &ChangeSet) -> Result<(), Error> {
         for (path, change) in changes.iter() {
             let written = matches!(change, Change::Write { .. } | Change::Delete);
             if written && !self.originals.contains_key(path) {
                 self.originals.insert(path.clone(), self.root.read(path)?);
             }
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, changes: &ChangeSet) -> Result<(), Error> {
+        if changes.is_empty() {
+            return Ok(());
         }
         let applied = self.root.apply(changes)?;
         self.made.extend(applied.directories.iter().cloned());
