@@ -2,21 +2,15 @@
 
 use std::rc::Rc;
 
-use smallvec::SmallVec;
-
 use crate::builtins;
+use crate::call::construct;
 use crate::context::Context;
-use crate::convert::{to_number, to_text, write_text};
+use crate::convert::{to_number, to_text};
 use crate::error::Error;
-use crate::ir::{
-    Arrow, Body, Call, Index, Item, Member, MethodCall, MethodName, NativeCall, Node, Property,
-    Statement, TemplatePart,
-};
+use crate::ir::{Index, Item, Member, Node, Property, TemplatePart};
 use crate::operators;
 use crate::property;
 use crate::value::{Frame, Function, Object, Value};
-
-type Arguments = SmallVec<[Value; 4]>;
 
 impl Node {
     pub(crate) fn eval(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<Value, Error> {
@@ -187,115 +181,6 @@ impl Node {
             other => other.eval(cx, frame).map(Some),
         }
     }
-
-    pub(crate) fn test(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<bool, Error> {
-        cx.charge(1)?;
-        match self {
-            Node::Unary {
-                operator: operators::UnaryOperator::Not,
-                operand,
-                ..
-            } => operand.test(cx, frame).map(|truth| !truth),
-            Node::And(pair) => Ok(pair[0].test(cx, frame)? && pair[1].test(cx, frame)?),
-            Node::Or(pair) => Ok(pair[0].test(cx, frame)? || pair[1].test(cx, frame)?),
-            other => match other.peek(frame, Value::is_truthy) {
-                Some(truth) => Ok(truth),
-                None => other.eval(cx, frame).map(|value| value.is_truthy()),
-            },
-        }
-    }
-
-    pub(crate) fn emit(
-        &self,
-        cx: &mut Context<'_>,
-        frame: &Rc<Frame>,
-        out: &mut String,
-    ) -> Result<(), Error> {
-        let written = self.peek(frame, |value| match value {
-            Value::String(text) => {
-                out.push_str(text);
-                Some(text.len())
-            }
-            _ => None,
-        });
-        if let Some(Some(bytes)) = written {
-            return cx.charge_bytes(bytes);
-        }
-        match self {
-            Node::Template(parts) => {
-                for part in parts {
-                    match part {
-                        TemplatePart::Text(text) => out.push_str(text),
-                        TemplatePart::Node(node) => node.emit(cx, frame, out)?,
-                    }
-                }
-                Ok(())
-            }
-            Node::Conditional(three) => {
-                let branch = if three[0].test(cx, frame)? {
-                    &three[1]
-                } else {
-                    &three[2]
-                };
-                branch.emit(cx, frame, out)
-            }
-            other => {
-                let value = other.eval(cx, frame)?;
-                write_text(cx, &value, out)
-            }
-        }
-    }
-
-    /// Looks at a value through a path of variables and plain properties, without cloning it.
-    ///
-    /// `None` when the path is of another kind, or meets anything out of the ordinary; the caller
-    /// then evaluates the long way.
-    fn peek<R>(&self, frame: &Rc<Frame>, read: impl FnOnce(&Value) -> R) -> Option<R> {
-        match self {
-            Node::Constant(value) => Some(read(value)),
-            Node::Variable { hops, slot } => frame.up(*hops).with(slot.index(), |value| {
-                if matches!(value, Value::Lazy(_)) {
-                    None
-                } else {
-                    Some(read(value))
-                }
-            }),
-            Node::State { name, .. } => match frame.state().borrow().peek(name) {
-                None | Some(Value::Lazy(_)) => None,
-                Some(value) => Some(read(value)),
-            },
-            Node::Member(member) => {
-                let read = &mut Some(read);
-                member.object.peek_object(frame, &mut |object| match (
-                    object.peek(&member.name),
-                    read.take(),
-                ) {
-                    (None | Some(Value::Lazy(_)), _) | (_, None) => None,
-                    (Some(value), Some(read)) => Some(read(value)),
-                })
-            }
-            _ => None,
-        }
-    }
-
-    fn peek_object<R>(
-        &self,
-        frame: &Rc<Frame>,
-        read: &mut dyn FnMut(&Object) -> Option<R>,
-    ) -> Option<R> {
-        let mut inspect = |value: &Value| match value {
-            Value::Object(object) => read(&object.borrow()),
-            _ => None,
-        };
-        match self {
-            Node::Variable { hops, slot } => frame.up(*hops).with(slot.index(), inspect),
-            Node::State { name, .. } => inspect(frame.state().borrow().peek(name)?),
-            Node::Member(member) => member
-                .object
-                .peek_object(frame, &mut |object| inspect(object.peek(&member.name)?)),
-            _ => None,
-        }
-    }
 }
 
 impl Member {
@@ -316,186 +201,6 @@ impl Index {
     }
 }
 
-impl NativeCall {
-    fn eval(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<Value, Error> {
-        let arguments = arguments(cx, frame, &self.arguments)?;
-        (self.function)(cx, &Value::Undefined, &arguments).map_err(|e| e.at(self.at))
-    }
-}
-
-impl Call {
-    fn finish(
-        &self,
-        cx: &mut Context<'_>,
-        frame: &Rc<Frame>,
-        callee: &Value,
-    ) -> Result<Value, Error> {
-        let arguments = arguments(cx, frame, &self.arguments)?;
-        if !callee.is_callable() {
-            return Err(Error::runtime(format!("{} is not a function", self.text)).at(self.at));
-        }
-        cx.call(callee, &Value::Undefined, &arguments)
-            .map_err(|e| e.at(self.at))
-    }
-}
-
-impl MethodCall {
-    /// Calls the method on its evaluated object; `None` when `name?.()` found no method.
-    fn finish(
-        &self,
-        cx: &mut Context<'_>,
-        frame: &Rc<Frame>,
-        object: &Value,
-    ) -> Result<Option<Value>, Error> {
-        let computed;
-        let (name, method) = match &self.name {
-            MethodName::Named { name, method } => (name, *method),
-            MethodName::Computed(node) => {
-                let key = node.eval(cx, frame)?;
-                computed = to_text(cx, &key)?;
-                (&computed, builtins::method(&computed))
-            }
-        };
-        let own = own_property(object, name).map_err(|e| e.at(self.at))?;
-        if own.is_none()
-            && let Some(method) = method
-        {
-            let arguments = arguments(cx, frame, &self.arguments)?;
-            if let Some(result) = builtins::call_method(cx, object, method, &arguments) {
-                return result.map(Some).map_err(|e| e.at(self.at));
-            }
-        }
-        match own {
-            Some(callee) if callee.is_callable() => {
-                let arguments = arguments(cx, frame, &self.arguments)?;
-                cx.call(&callee, object, &arguments)
-                    .map(Some)
-                    .map_err(|e| e.at(self.at))
-            }
-            None | Some(Value::Undefined | Value::Null) if self.optional_call => Ok(None),
-            _ => Err(Error::runtime(format!("{} is not a function", self.text)).at(self.at)),
-        }
-    }
-}
-
-/// A property that may hold a function; `None` leaves the call to the built-in methods.
-fn own_property(object: &Value, name: &Rc<str>) -> Result<Option<Value>, Error> {
-    match object {
-        Value::Object(properties) => Ok(properties.borrow().get(name)),
-        Value::Array(items) => match property::array_index(name) {
-            Some(index) => Ok(Some(items.borrow().get(index).cloned().unwrap_or_default())),
-            None => Ok(None),
-        },
-        Value::Builtin(_) => match property::get(object, name)? {
-            Value::Builtin(function) => Ok(Some(Value::Builtin(function))),
-            _ => Ok(None),
-        },
-        Value::Undefined | Value::Null => property::get(object, name).map(Some),
-        _ => Ok(None),
-    }
-}
-
-impl Context<'_> {
-    /// Calls a function value.
-    pub fn call(
-        &mut self,
-        callee: &Value,
-        this: &Value,
-        arguments: &[Value],
-    ) -> Result<Value, Error> {
-        match callee {
-            Value::Function(function) => match &**function {
-                Function::Arrow { arrow, frame } => {
-                    self.deeper(|cx| arrow.call(cx, frame, arguments))
-                }
-                Function::Host { call, .. } => self.deeper(|cx| call(cx, arguments)),
-                Function::Method { receiver, name } => {
-                    let receiver = if this.is_nullish() { receiver } else { this };
-                    match call_named(self, receiver, name, arguments) {
-                        Some(result) => result,
-                        None => Err(Error::runtime(format!("{name} is not a function"))),
-                    }
-                }
-            },
-            Value::Builtin(builtin) => match builtin.call {
-                Some(call) => self.deeper(|cx| call(cx, this, arguments)),
-                None => Err(Error::runtime(format!(
-                    "{} is not a function",
-                    builtin.name
-                ))),
-            },
-            other => {
-                let text = to_text(self, other)?;
-                Err(Error::runtime(format!("{text} is not a function")))
-            }
-        }
-    }
-}
-
-impl Arrow {
-    fn call(
-        &self,
-        cx: &mut Context<'_>,
-        frame: &Rc<Frame>,
-        arguments: &[Value],
-    ) -> Result<Value, Error> {
-        let frame = Frame::child(frame, self.slots);
-        for (position, parameter) in self.parameters.iter().enumerate() {
-            let argument = arguments.get(position).cloned().unwrap_or_default();
-            parameter.assign(cx, &frame, argument)?;
-        }
-        if let Some(rest) = &self.rest {
-            let left = arguments.get(self.parameters.len()..).unwrap_or_default();
-            rest.assign(cx, &frame, Value::array(left.to_vec()))?;
-        }
-        match &self.body {
-            Body::Expression(node) => node.eval(cx, &frame),
-            Body::Statements(statements) => {
-                run(cx, &frame, statements).map(Option::unwrap_or_default)
-            }
-        }
-    }
-}
-
-/// Runs statements; `Some` when one of them returned.
-fn run(
-    cx: &mut Context<'_>,
-    frame: &Rc<Frame>,
-    statements: &[Statement],
-) -> Result<Option<Value>, Error> {
-    for statement in statements {
-        match statement {
-            Statement::Expression(node) => {
-                node.eval(cx, frame)?;
-            }
-            Statement::Return(node) => return node.eval(cx, frame).map(Some),
-            Statement::Block(inner) => {
-                if let Some(value) = run(cx, frame, inner)? {
-                    return Ok(Some(value));
-                }
-            }
-            Statement::Function { slot, arrow } => {
-                let function = Function::Arrow {
-                    arrow: arrow.clone(),
-                    frame: frame.clone(),
-                };
-                frame.set(slot.index(), Value::Function(Rc::new(function)));
-            }
-        }
-    }
-    Ok(None)
-}
-
-/// Calls a built-in method by a name that is only known now.
-pub(crate) fn call_named(
-    cx: &mut Context<'_>,
-    this: &Value,
-    name: &str,
-    arguments: &[Value],
-) -> Option<Result<Value, Error>> {
-    builtins::method(name).and_then(|method| builtins::call_method(cx, this, method, arguments))
-}
-
 fn read_state(cx: &mut Context<'_>, frame: &Rc<Frame>, name: &Rc<str>, at: u32) -> Value {
     let own = frame.state().borrow().get(name);
     own.unwrap_or_else(|| cx.global(name, at))
@@ -505,13 +210,7 @@ pub(crate) fn not_defined(name: &str, at: u32) -> Error {
     Error::runtime(format!("{name} is not defined")).at(at)
 }
 
-fn arguments(cx: &mut Context<'_>, frame: &Rc<Frame>, items: &[Item]) -> Result<Arguments, Error> {
-    let mut values = Arguments::new();
-    collect(cx, frame, items, |value| values.push(value))?;
-    Ok(values)
-}
-
-fn collect(
+pub(crate) fn collect(
     cx: &mut Context<'_>,
     frame: &Rc<Frame>,
     items: &[Item],
@@ -610,17 +309,6 @@ pub(crate) fn own_entries(
         ),
         _ => Vec::new(),
     })
-}
-
-fn construct(cx: &mut Context<'_>, frame: &Rc<Frame>, call: &Call) -> Result<Value, Error> {
-    let callee = call.callee.eval(cx, frame)?;
-    let arguments = arguments(cx, frame, &call.arguments)?;
-    match callee {
-        Value::Builtin(builtin) => {
-            builtins::construct(cx, builtin, &arguments).map_err(|e| e.at(call.at))
-        }
-        _ => Err(Error::runtime(format!("{} is not a constructor", call.text)).at(call.at)),
-    }
 }
 
 /// `value++` as a number or a BigInt.

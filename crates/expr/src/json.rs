@@ -48,7 +48,7 @@ impl Value {
                 cx.deeper(|cx| entries_to_json(cx, &entries))
                     .map(serde_json::Value::Object)?
             }
-            Value::Date(_) => match crate::eval::call_named(cx, self, "toJSON", &[]) {
+            Value::Date(_) => match crate::call::call_named(cx, self, "toJSON", &[]) {
                 Some(text) => text?.to_json(cx)?,
                 None => serde_json::Value::Null,
             },

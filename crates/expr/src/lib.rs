@@ -17,16 +17,20 @@
 
 mod assign;
 mod builtins;
+mod call;
 mod context;
 mod convert;
 mod dismantle;
+mod emit;
 mod error;
+mod estree;
 mod eval;
 mod interpolate;
 mod ir;
 mod json;
 mod limits;
 mod lower;
+mod lower_function;
 mod lower_target;
 pub mod names;
 mod nesting;

@@ -4,20 +4,20 @@ use std::rc::Rc;
 
 use oxc_ast::ast::{Argument as AstArgument, MemberExpression};
 use oxc_ast::ast::{
-    ArrayExpressionElement, ArrowFunctionBody, ArrowFunctionExpression, CallExpression,
-    ChainElement, Expression, FormalParameters, Function, ObjectProperty, ObjectPropertyKind,
-    PropertyKey, PropertyKind, Statement as AstStatement, TemplateLiteral,
+    ArrayExpressionElement, CallExpression, ChainElement, Expression, ObjectProperty,
+    ObjectPropertyKind, PropertyKey, PropertyKind, TemplateLiteral,
 };
 use oxc_span::{GetSpan, Span};
 use oxc_syntax::operator as js;
 
 use crate::builtins;
 use crate::error::{Code, Error};
+use crate::estree::{binary_operator, estree_name, shape_of};
 use crate::ir::{
-    Arrow, Binary, Body, Call, Expr, Index, Item, Member, MethodCall, MethodName, NativeCall, Node,
-    Property, Shape, Statement, TemplatePart,
+    Binary, Call, Expr, Index, Item, Member, MethodCall, MethodName, NativeCall, Node, Property,
+    TemplatePart,
 };
-use crate::operators::{BinaryOperator, UnaryOperator};
+use crate::operators::UnaryOperator;
 use crate::parse::Parsed;
 use crate::regex::Regex;
 use crate::scope::{Resolved, Scope};
@@ -33,7 +33,7 @@ pub(crate) struct Lowering<'s, 'c> {
     base: i64,
     pub(crate) scope: &'c mut Scope,
     depth: u32,
-    has_closure: bool,
+    pub(crate) has_closure: bool,
     /// Whether names on the left of `=` are new variables.
     pub(crate) declaring: bool,
 }
@@ -387,111 +387,6 @@ impl<'s, 'c> Lowering<'s, 'c> {
             at: self.at(unary.span.start),
         })
     }
-
-    pub(crate) fn arrow(&mut self, arrow: &ArrowFunctionExpression<'_>) -> Result<Arrow, Error> {
-        let source: Rc<str> = self.text(arrow.span).into();
-        self.function(
-            &arrow.params,
-            (source, "".into()),
-            |lowering| match &arrow.body {
-                ArrowFunctionBody::FunctionBody(body) => {
-                    lowering.statements(&body.statements).map(Body::Statements)
-                }
-                expression => match expression.as_expression() {
-                    Some(expression) => lowering.node(expression).map(Body::Expression),
-                    None => Err(unallowed("BlockStatement", arrow.span)),
-                },
-            },
-        )
-    }
-
-    fn function(
-        &mut self,
-        parameters: &FormalParameters<'_>,
-        (source, name): (Rc<str>, Rc<str>),
-        body: impl FnOnce(&mut Self) -> Result<Body, Error>,
-    ) -> Result<Arrow, Error> {
-        self.has_closure = true;
-        let declaring = std::mem::replace(&mut self.declaring, true);
-        self.scope.push_frame();
-        let lowered = self.parameters(parameters).and_then(|(parameters, rest)| {
-            self.declaring = false;
-            body(self).map(|body| (parameters, rest, body))
-        });
-        let slots = self.scope.pop_frame();
-        self.declaring = declaring;
-        let (parameters, rest, body) = lowered?;
-        Ok(Arrow {
-            parameters,
-            rest,
-            body,
-            slots,
-            source,
-            name,
-        })
-    }
-
-    fn statements(&mut self, statements: &[AstStatement<'_>]) -> Result<Box<[Statement]>, Error> {
-        let mut hoisted = Vec::new();
-        for statement in statements {
-            if let AstStatement::FunctionDeclaration(function) = statement
-                && let Some(id) = &function.id
-            {
-                hoisted.push((self.scope.declare(id.name.as_str()), function));
-            }
-        }
-        let mut lowered = Vec::with_capacity(statements.len());
-        for (slot, function) in hoisted {
-            let arrow = Rc::new(self.declared_function(function)?);
-            lowered.push(Statement::Function { slot, arrow });
-        }
-        for statement in statements {
-            match statement {
-                AstStatement::ExpressionStatement(statement) => {
-                    lowered.push(Statement::Expression(self.node(&statement.expression)?));
-                }
-                AstStatement::ReturnStatement(statement) => {
-                    lowered.push(Statement::Return(match &statement.argument {
-                        Some(argument) => self.node(argument)?,
-                        None => Node::Constant(Value::Undefined),
-                    }));
-                }
-                AstStatement::BlockStatement(block) => {
-                    lowered.push(Statement::Block(self.statements(&block.body)?));
-                }
-                AstStatement::FunctionDeclaration(_) | AstStatement::EmptyStatement(_) => {}
-                other => return Err(unallowed(statement_name(other), other.span())),
-            }
-        }
-        Ok(lowered.into())
-    }
-
-    fn declared_function(&mut self, function: &Function<'_>) -> Result<Arrow, Error> {
-        let source: Rc<str> = self.text(function.span).into();
-        let name = function.id.as_ref().map_or("", |id| id.name.as_str());
-        let body = function.body.as_ref();
-        if function.generator {
-            return Err(unallowed("FunctionDeclaration", function.span));
-        }
-        self.function(
-            &function.params,
-            (source, name.into()),
-            |lowering| match body {
-                Some(body) => lowering.statements(&body.statements).map(Body::Statements),
-                None => Ok(Body::Statements(Box::default())),
-            },
-        )
-    }
-}
-
-/// The expression an arrow function consists of, if it is one.
-pub(crate) fn expression_body<'a, 'b>(
-    arrow: &'b ArrowFunctionExpression<'a>,
-) -> Option<&'b Expression<'a>> {
-    match &arrow.body {
-        ArrowFunctionBody::FunctionBody(_) => None,
-        expression => expression.as_expression(),
-    }
 }
 
 pub(crate) fn unallowed(kind: &str, span: Span) -> Error {
@@ -535,94 +430,5 @@ fn big_int(digits: &str, span: Span) -> Result<Node, Error> {
             "a BigInt of more than 127 bits is over big_int_bits_max = 127",
         )
         .at(span.start)),
-    }
-}
-
-pub(crate) fn binary_operator(operator: js::BinaryOperator) -> BinaryOperator {
-    use js::BinaryOperator as Js;
-    match operator {
-        Js::Equality => BinaryOperator::Equal,
-        Js::Inequality => BinaryOperator::NotEqual,
-        Js::StrictEquality => BinaryOperator::StrictEqual,
-        Js::StrictInequality => BinaryOperator::StrictNotEqual,
-        Js::LessThan => BinaryOperator::Less,
-        Js::LessEqualThan => BinaryOperator::LessEqual,
-        Js::GreaterThan => BinaryOperator::Greater,
-        Js::GreaterEqualThan => BinaryOperator::GreaterEqual,
-        Js::Addition => BinaryOperator::Add,
-        Js::Subtraction => BinaryOperator::Subtract,
-        Js::Multiplication => BinaryOperator::Multiply,
-        Js::Division => BinaryOperator::Divide,
-        Js::Remainder => BinaryOperator::Remainder,
-        Js::Exponential => BinaryOperator::Power,
-        Js::ShiftLeft => BinaryOperator::ShiftLeft,
-        Js::ShiftRight => BinaryOperator::ShiftRight,
-        Js::ShiftRightZeroFill => BinaryOperator::ShiftRightUnsigned,
-        Js::BitwiseOR => BinaryOperator::BitOr,
-        Js::BitwiseXOR => BinaryOperator::BitXor,
-        Js::BitwiseAnd => BinaryOperator::BitAnd,
-        Js::In => BinaryOperator::In,
-        Js::Instanceof => BinaryOperator::InstanceOf,
-    }
-}
-
-fn shape_of(expression: &Expression<'_>) -> Shape {
-    match expression {
-        Expression::ArrayExpression(_) => Shape::Array,
-        Expression::ArrowFunctionExpression(_) => Shape::Arrow,
-        Expression::AssignmentExpression(_) => Shape::Assignment,
-        Expression::AwaitExpression(_) => Shape::Await,
-        Expression::BinaryExpression(_) => Shape::Binary,
-        Expression::CallExpression(_) => Shape::Call,
-        Expression::ChainExpression(_) => Shape::Chain,
-        Expression::ConditionalExpression(_) => Shape::Conditional,
-        Expression::Identifier(_) => Shape::Identifier,
-        Expression::LogicalExpression(_) => Shape::Logical,
-        Expression::NewExpression(_) => Shape::New,
-        Expression::ObjectExpression(_) => Shape::Object,
-        Expression::SequenceExpression(_) => Shape::Sequence,
-        Expression::TemplateLiteral(_) => Shape::TemplateLiteral,
-        Expression::ThisExpression(_) => Shape::This,
-        Expression::UnaryExpression(_) => Shape::Unary,
-        Expression::UpdateExpression(_) => Shape::Update,
-        other if other.as_member_expression().is_some() => Shape::Member,
-        _ => Shape::Literal,
-    }
-}
-
-/// The ESTree name of a node that is not allowed.
-fn estree_name(expression: &Expression<'_>) -> &'static str {
-    match expression {
-        Expression::FunctionExpression(_) => "FunctionExpression",
-        Expression::ClassExpression(_) => "ClassExpression",
-        Expression::TaggedTemplateExpression(_) => "TaggedTemplateExpression",
-        Expression::ImportExpression(_) => "ImportExpression",
-        Expression::YieldExpression(_) => "YieldExpression",
-        Expression::ImportMeta(_) | Expression::NewTarget(_) => "MetaProperty",
-        Expression::Super(_) => "Super",
-        Expression::PrivateInExpression(_) => "PrivateIdentifier",
-        _ => "Expression",
-    }
-}
-
-fn statement_name(statement: &AstStatement<'_>) -> &'static str {
-    match statement {
-        AstStatement::VariableDeclaration(_) => "VariableDeclaration",
-        AstStatement::IfStatement(_) => "IfStatement",
-        AstStatement::ForStatement(_) => "ForStatement",
-        AstStatement::ForInStatement(_) => "ForInStatement",
-        AstStatement::ForOfStatement(_) => "ForOfStatement",
-        AstStatement::WhileStatement(_) => "WhileStatement",
-        AstStatement::DoWhileStatement(_) => "DoWhileStatement",
-        AstStatement::SwitchStatement(_) => "SwitchStatement",
-        AstStatement::ThrowStatement(_) => "ThrowStatement",
-        AstStatement::TryStatement(_) => "TryStatement",
-        AstStatement::BreakStatement(_) => "BreakStatement",
-        AstStatement::ContinueStatement(_) => "ContinueStatement",
-        AstStatement::LabeledStatement(_) => "LabeledStatement",
-        AstStatement::DebuggerStatement(_) => "DebuggerStatement",
-        AstStatement::ClassDeclaration(_) => "ClassDeclaration",
-        AstStatement::WithStatement(_) => "WithStatement",
-        _ => "Statement",
     }
 }

@@ -9,8 +9,9 @@ use oxc_span::GetSpan;
 use oxc_syntax::operator::{AssignmentOperator, UpdateOperator};
 
 use crate::error::{Code, Error};
+use crate::estree::binary_operator;
 use crate::ir::{Assign, Binding, Key, Node, Target, Update};
-use crate::lower::{Lowering, binary_operator, static_key, unallowed};
+use crate::lower::{Lowering, static_key, unallowed};
 use crate::scope::Resolved;
 
 impl Lowering<'_, '_> {

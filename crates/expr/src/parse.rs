@@ -286,7 +286,7 @@ fn parsed<R>(
 
 fn body_of_wrapper<'a, 'b>(expression: &'b Expression<'a>) -> Option<&'b Expression<'a>> {
     match expression {
-        Expression::ArrowFunctionExpression(arrow) => crate::lower::expression_body(arrow),
+        Expression::ArrowFunctionExpression(arrow) => crate::lower_function::expression_body(arrow),
         _ => None,
     }
 }

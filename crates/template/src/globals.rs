@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use expr::names::{self, Arg, Helper, Out};
+use expr::names::{self, Arg, NameFn, Out};
 use expr::{Context, Error, Object, Value, to_text};
 
 use crate::attributes;
@@ -12,7 +12,7 @@ use crate::attributes;
 pub(crate) fn all() -> Object {
     let mut globals = Object::new();
     for helper in names::all() {
-        globals.insert(helper.name, name_helper(helper));
+        globals.insert(helper.name, name_function(helper));
     }
     globals.insert("h", Value::lazy(hygen_helpers));
     globals.insert("inspect", Value::host("inspect", inspect));
@@ -41,22 +41,22 @@ fn hygen_helpers() -> Value {
         let helpers = names::set_named(set).unwrap_or_default();
         let helpers = helpers
             .iter()
-            .map(|helper| (Rc::from(helper.name), name_helper(helper)));
+            .map(|helper| (Rc::from(helper.name), name_function(helper)));
         h.insert(set, Value::object(helpers.collect()));
     }
     for helper in names::set_named("helpers").unwrap_or_default() {
-        h.insert(helper.name, name_helper(helper));
+        h.insert(helper.name, name_function(helper));
     }
     Value::object(h)
 }
 
-fn name_helper(helper: &'static Helper) -> Value {
-    Value::host(helper.name, |cx, arguments| {
+fn name_function(function: &'static NameFn) -> Value {
+    Value::host(function.name, |cx, arguments| {
         let texts: Result<Vec<Given>, Error> =
             arguments.iter().map(|value| given(cx, value)).collect();
         let texts = texts?;
         let arguments: Vec<Arg<'_>> = texts.iter().map(Given::arg).collect();
-        match (helper.call)(&arguments) {
+        match (function.call)(&arguments) {
             Ok(Out::Str(text)) => {
                 cx.reserve_string(text.len())?;
                 Ok(Value::from(text))

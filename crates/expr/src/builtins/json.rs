@@ -1,4 +1,4 @@
-//! `JSON`.
+//! The global `JSON`, its reading and its writing.
 
 mod parse;
 mod write;

@@ -1,4 +1,4 @@
-//! pluralize 8's English with the words `@poppinss/string` adds, most particular rule first.
+//! The English of pluralize 8, with the words `@poppinss/string` adds, most particular rule first.
 
 use super::endings::{Rule, swap};
 

@@ -1,4 +1,4 @@
-//! inflection 3's English: what its rules are, in the order they are tried.
+//! The English of inflection 3: what its rules are, in the order they are tried.
 //!
 //! Each list first passes over words that already have the wanted form.
 

@@ -28,7 +28,7 @@ pub mod shorten;
 pub use args::{Arg, Out};
 
 /// One helper: its name in templates and how to run it.
-pub struct Helper {
+pub struct NameFn {
     pub name: &'static str,
     pub call: fn(&[Arg<'_>]) -> Result<Out, String>,
 }
@@ -37,7 +37,7 @@ pub struct Helper {
 ///
 /// The sets are `changeCase`, `inflection`, `helpers` and `edge`.
 #[must_use]
-pub fn lookup(name: &str) -> Option<&'static Helper> {
+pub fn lookup(name: &str) -> Option<&'static NameFn> {
     let (helpers, name) = match name.split_once('.') {
         Some((set, name)) => (set_named(set)?, name),
         None => (all(), name),
@@ -50,13 +50,13 @@ pub fn lookup(name: &str) -> Option<&'static Helper> {
 
 /// Every name a template sees, sorted.
 #[must_use]
-pub fn all() -> &'static [Helper] {
+pub fn all() -> &'static [NameFn] {
     sets::TEMPLATE
 }
 
 /// One set under its own names, sorted: what `h.changeCase` and `h.inflection` hold.
 #[must_use]
-pub fn set_named(set: &str) -> Option<&'static [Helper]> {
+pub fn set_named(set: &str) -> Option<&'static [NameFn]> {
     match set {
         "changeCase" => Some(sets::CHANGE_CASE),
         "inflection" => Some(sets::INFLECTION),

@@ -1,11 +1,11 @@
 //! The sets of helpers by name, each sorted so that a name is found by halving.
 
-use super::{Helper, Out, calls, change_case, edge_case, inflection};
+use super::{NameFn, Out, calls, change_case, edge_case, inflection};
 
 /// A helper that reads one text and writes one.
 macro_rules! text {
     ($name:literal, $function:path) => {
-        Helper {
+        NameFn {
             name: $name,
             call: |args| Ok(Out::Str($function(&calls::subject(args)))),
         }
@@ -13,9 +13,9 @@ macro_rules! text {
 }
 
 /// What templates see: Hypergen's names, then Edge's, then whatever else the libraries offer.
-pub(super) const TEMPLATE: &[Helper] = &[
+pub(super) const TEMPLATE: &[NameFn] = &[
     text!("camelCase", change_case::camel),
-    Helper {
+    NameFn {
         name: "camelize",
         call: calls::camelize,
     },
@@ -23,28 +23,28 @@ pub(super) const TEMPLATE: &[Helper] = &[
     text!("capitalize", change_case::first_upper),
     text!("classify", inflection::classify),
     text!("constantCase", change_case::constant),
-    Helper {
+    NameFn {
         name: "dashCase",
         call: calls::dash_case,
     },
     text!("dasherize", inflection::dasherize),
     text!("demodulize", inflection::demodulize),
-    Helper {
+    NameFn {
         name: "dotCase",
         call: calls::dot_case,
     },
-    Helper {
+    NameFn {
         name: "excerpt",
         call: calls::excerpt,
     },
-    Helper {
+    NameFn {
         name: "foreignKey",
         call: calls::foreign_key,
     },
     text!("headerCase", change_case::header),
     text!("humanize", inflection::humanize),
     text!("hyphenCase", change_case::param),
-    Helper {
+    NameFn {
         name: "inflect",
         call: calls::inflect,
     },
@@ -52,7 +52,7 @@ pub(super) const TEMPLATE: &[Helper] = &[
     text!("lowerCase", change_case::lower_case),
     text!("lowerCaseFirst", change_case::first_lower),
     text!("noCase", edge_case::no),
-    Helper {
+    NameFn {
         name: "ordinal",
         call: calls::ordinal,
     },
@@ -60,19 +60,19 @@ pub(super) const TEMPLATE: &[Helper] = &[
     text!("paramCase", change_case::param),
     text!("pascalCase", change_case::pascal),
     text!("pathCase", change_case::path),
-    Helper {
+    NameFn {
         name: "pluralize",
         call: calls::pluralize_counted,
     },
-    Helper {
+    NameFn {
         name: "prettyBytes",
         call: calls::pretty_bytes,
     },
-    Helper {
+    NameFn {
         name: "prettyMs",
         call: calls::pretty_ms,
     },
-    Helper {
+    NameFn {
         name: "sentence",
         call: calls::sentence,
     },
@@ -83,27 +83,27 @@ pub(super) const TEMPLATE: &[Helper] = &[
     text!("tableize", inflection::tableize),
     text!("titleCase", edge_case::title),
     text!("titleize", inflection::titleize),
-    Helper {
+    NameFn {
         name: "toBytes",
         call: calls::to_bytes,
     },
-    Helper {
+    NameFn {
         name: "toMs",
         call: calls::to_ms,
     },
-    Helper {
+    NameFn {
         name: "transform",
         call: calls::transform,
     },
-    Helper {
+    NameFn {
         name: "truncate",
         call: calls::truncate,
     },
-    Helper {
+    NameFn {
         name: "undasherize",
         call: calls::undasherize,
     },
-    Helper {
+    NameFn {
         name: "underscore",
         call: calls::underscore,
     },
@@ -112,7 +112,7 @@ pub(super) const TEMPLATE: &[Helper] = &[
 ];
 
 /// change-case 3, with its short names.
-pub(super) const CHANGE_CASE: &[Helper] = &[
+pub(super) const CHANGE_CASE: &[NameFn] = &[
     text!("camel", change_case::camel),
     text!("camelCase", change_case::camel),
     text!("constant", change_case::constant),
@@ -152,8 +152,8 @@ pub(super) const CHANGE_CASE: &[Helper] = &[
 ];
 
 /// inflection 3, and the `undasherize` that hygen adds.
-pub(super) const INFLECTION: &[Helper] = &[
-    Helper {
+pub(super) const INFLECTION: &[NameFn] = &[
+    NameFn {
         name: "camelize",
         call: calls::camelize,
     },
@@ -161,96 +161,96 @@ pub(super) const INFLECTION: &[Helper] = &[
     text!("classify", inflection::classify),
     text!("dasherize", inflection::dasherize),
     text!("demodulize", inflection::demodulize),
-    Helper {
+    NameFn {
         name: "foreignKey",
         call: calls::foreign_key,
     },
-    Helper {
+    NameFn {
         name: "humanize",
         call: calls::humanize,
     },
-    Helper {
+    NameFn {
         name: "inflect",
         call: calls::inflect,
     },
     text!("ordinalize", inflection::ordinalize),
-    Helper {
+    NameFn {
         name: "pluralize",
         call: calls::pluralize,
     },
-    Helper {
+    NameFn {
         name: "singularize",
         call: calls::singularize,
     },
     text!("tableize", inflection::tableize),
     text!("titleize", inflection::titleize),
-    Helper {
+    NameFn {
         name: "transform",
         call: calls::transform,
     },
-    Helper {
+    NameFn {
         name: "undasherize",
         call: calls::undasherize,
     },
-    Helper {
+    NameFn {
         name: "underscore",
         call: calls::underscore,
     },
 ];
 
 /// hygen's own.
-pub(super) const HELPERS: &[Helper] = &[text!("capitalize", change_case::first_upper)];
+pub(super) const HELPERS: &[NameFn] = &[text!("capitalize", change_case::first_upper)];
 
 /// Edge's globals.
-pub(super) const EDGE: &[Helper] = &[
+pub(super) const EDGE: &[NameFn] = &[
     text!("camelCase", edge_case::camel),
     text!("capitalCase", edge_case::capital),
-    Helper {
+    NameFn {
         name: "dashCase",
         call: calls::dash_case,
     },
-    Helper {
+    NameFn {
         name: "dotCase",
         call: calls::edge_dot_case,
     },
-    Helper {
+    NameFn {
         name: "excerpt",
         call: calls::excerpt,
     },
     text!("noCase", edge_case::no),
-    Helper {
+    NameFn {
         name: "ordinal",
         call: calls::ordinal,
     },
     text!("pascalCase", edge_case::pascal),
-    Helper {
+    NameFn {
         name: "pluralize",
         call: calls::edge_pluralize,
     },
-    Helper {
+    NameFn {
         name: "prettyBytes",
         call: calls::pretty_bytes,
     },
-    Helper {
+    NameFn {
         name: "prettyMs",
         call: calls::pretty_ms,
     },
-    Helper {
+    NameFn {
         name: "sentence",
         call: calls::sentence,
     },
     text!("sentenceCase", edge_case::sentence),
     text!("snakeCase", edge_case::snake),
     text!("titleCase", edge_case::title),
-    Helper {
+    NameFn {
         name: "toBytes",
         call: calls::to_bytes,
     },
-    Helper {
+    NameFn {
         name: "toMs",
         call: calls::to_ms,
     },
-    Helper {
+    NameFn {
         name: "truncate",
         call: calls::truncate,
     },

@@ -1,4 +1,4 @@
-//! `JSON.parse`.
+//! Reads JSON text the way `JSON.parse` does.
 
 use std::rc::Rc;
 

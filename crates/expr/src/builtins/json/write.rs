@@ -1,4 +1,4 @@
-//! `JSON.stringify`.
+//! Writes JSON text the way `JSON.stringify` does.
 
 use std::rc::Rc;
 
