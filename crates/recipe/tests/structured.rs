@@ -10,7 +10,11 @@ use serde_json::{Map, Value, json};
 fn check(format: Format, text: &str, changes: &Value, expected: &str) {
     let found = merge(format, text, changes, 2).unwrap_or_else(|error| panic!("{text:?}: {error}"));
     assert_eq!(found, expected, "{text:?} with {changes}");
-    assert_eq!(merge(format, &found, changes, 2).unwrap(), found, "merging twice is merging once");
+    assert_eq!(
+        merge(format, &found, changes, 2).unwrap(),
+        found,
+        "merging twice is merging once"
+    );
 }
 
 #[track_caller]
@@ -20,16 +24,19 @@ fn refuses(format: Format, text: &str, changes: &Value, place: Option<(u32, u32)
     assert!(error.to_string().contains(says), "{error}");
 }
 
-/// A case file: `# name`, `## before`, `## changes`, `## after`, each followed by a fenced text.
+/// A case file: `=== name`, `## before`, `## changes`, `## after`, each followed by a fenced text.
 fn cases(file: &str) -> Vec<(String, [String; 3])> {
     let mut cases = Vec::new();
-    for case in file.split("\n# ").skip(1) {
+    for case in file.split("\n=== ").skip(1) {
         let (name, rest) = case.split_once('\n').unwrap();
         let text = |title: &str| {
             let (_, rest) = rest.split_once(&format!("## {title}\n```\n")).expect(name);
             rest.split_once("```\n").expect(name).0.to_owned()
         };
-        cases.push((name.to_owned(), [text("before"), text("changes"), text("after")]));
+        cases.push((
+            name.to_owned(),
+            [text("before"), text("changes"), text("after")],
+        ));
     }
     cases
 }
@@ -75,21 +82,37 @@ fn a_new_file_is_written_with_the_indentation_asked_for() {
             Format::Json,
             "{\n    \"a\": {\n        \"b\": [\n            1,\n            {\n                \"c\": null\n            }\n        ]\n    },\n    \"d\": \"yes\"\n}\n",
         ),
-        (Format::Yaml, "a:\n    b:\n        - 1\n        - c: null\nd: \"yes\"\n"),
+        (
+            Format::Yaml,
+            "a:\n    b:\n        - 1\n        - c: null\nd: \"yes\"\n",
+        ),
     ] {
         assert_eq!(merge(format, "", &changes, 4).unwrap(), expected);
     }
     let changes = json!({"a": {"b": [1, {"c": 2}]}, "d": "yes", "e": {"f": {"g": 1.5}}});
     let expected = "d = \"yes\"\n\n[a]\nb = [1, { c = 2 }]\n\n[e.f]\ng = 1.5\n";
     assert_eq!(merge(Format::Toml, "", &changes, 4).unwrap(), expected);
-    assert!(merge(Format::Json, "", &changes, 0).unwrap_err().to_string().contains("INDENT_MAX"));
+    assert!(
+        merge(Format::Json, "", &changes, 0)
+            .unwrap_err()
+            .to_string()
+            .contains("INDENT_MAX")
+    );
 }
 
 #[test]
 fn nothing_to_do_is_nothing_done() {
     for (format, text, changes) in [
-        (Format::Json, "{ \"a\" :1,}", json!({"a": 1, "b": {"$delete": true}})),
-        (Format::Yaml, "a:   [1,  2]   # x", json!({"a": {"$append": [2, 1]}})),
+        (
+            Format::Json,
+            "{ \"a\" :1,}",
+            json!({"a": 1, "b": {"$delete": true}}),
+        ),
+        (
+            Format::Yaml,
+            "a:   [1,  2]   # x",
+            json!({"a": {"$append": [2, 1]}}),
+        ),
         (Format::Toml, "a   =  'x' # y", json!({"a": "x"})),
         (Format::Env, "A = 1", json!({"A": "1"})),
     ] {
@@ -101,8 +124,14 @@ fn nothing_to_do_is_nothing_done() {
 fn markers_delete_and_append() {
     let before = json!({"a": 1, "list": [1, {"x": 1}], "map": {"b": 2, "c": 3}});
     for (changes, after) in [
-        (json!({"a": {"$delete": true}}), json!({"list": [1, {"x": 1}], "map": {"b": 2, "c": 3}})),
-        (json!({"a": null}), json!({"a": null, "list": [1, {"x": 1}], "map": {"b": 2, "c": 3}})),
+        (
+            json!({"a": {"$delete": true}}),
+            json!({"list": [1, {"x": 1}], "map": {"b": 2, "c": 3}}),
+        ),
+        (
+            json!({"a": null}),
+            json!({"a": null, "list": [1, {"x": 1}], "map": {"b": 2, "c": 3}}),
+        ),
         (
             json!({"list": {"$append": [{"x": 1}, 2, 2]}, "map": {"b": {"$delete": true}}}),
             json!({"a": 1, "list": [1, {"x": 1}, 2], "map": {"c": 3}}),
@@ -114,35 +143,79 @@ fn markers_delete_and_append() {
     ] {
         assert_eq!(merged(&before, &changes).unwrap(), after);
     }
-    check(Format::Json, "[\n  1\n]\n", &json!({"$append": [2, 1]}), "[\n  1,\n  2\n]\n");
-    check(Format::Yaml, "# c\n- a\n- b\n", &json!({"$append": ["c"]}), "# c\n- a\n- b\n- c\n");
+    check(
+        Format::Json,
+        "[\n  1\n]\n",
+        &json!({"$append": [2, 1]}),
+        "[\n  1,\n  2\n]\n",
+    );
+    check(
+        Format::Yaml,
+        "# c\n- a\n- b\n",
+        &json!({"$append": ["c"]}),
+        "# c\n- a\n- b\n- c\n",
+    );
 }
 
 #[test]
 fn wrong_changes_are_refused() {
-    let says = |changes: Value, says: &str| refuses(Format::Json, "{\"a\": 1}", &changes, None, says);
+    let says =
+        |changes: Value, says: &str| refuses(Format::Json, "{\"a\": 1}", &changes, None, says);
     says(json!({"a": {"$delete": false}}), "with `true`");
     says(json!({"a": {"$delete": true, "b": 1}}), "stand alone");
     says(json!({"a": {"$append": 1}}), "with a list");
     says(json!({"a": {"$append": [1]}}), "not a list");
     says(json!({"$delete": true}), "whole file");
     says(json!([1]), "only a map");
-    refuses(Format::Json, "[1]", &json!({"a": 1}), None, "does not hold a map");
+    refuses(
+        Format::Json,
+        "[1]",
+        &json!({"a": 1}),
+        None,
+        "does not hold a map",
+    );
     refuses(Format::Toml, "a = 1", &json!({"a": null}), None, "$delete");
-    refuses(Format::Toml, "a = 1", &json!({"a": u64::MAX}), None, "as large as");
-    refuses(Format::Env, "A=1", &json!({"A": "2"}), None, "never changed");
+    refuses(
+        Format::Toml,
+        "a = 1",
+        &json!({"a": u64::MAX}),
+        None,
+        "as large as",
+    );
+    refuses(
+        Format::Env,
+        "A=1",
+        &json!({"A": "2"}),
+        None,
+        "never changed",
+    );
 }
 
 #[test]
 fn broken_texts_are_refused_with_their_place() {
     let some = json!({"a": 1});
     for (format, text, place, says) in [
-        (Format::Json, "{\n  \"a\": 1\n  \"b\": 2\n}", (3, 3), "comma"),
+        (
+            Format::Json,
+            "{\n  \"a\": 1\n  \"b\": 2\n}",
+            (2, 9),
+            "comma",
+        ),
         (Format::Json, "{\n  \"é\": x\n}", (2, 8), "not valid JSON"),
         (Format::Json, "{\"a\": 1} {}", (1, 10), "more than one"),
         (Format::Json, "{\"a\": Infinity}", (1, 7), "not valid JSON"),
-        (Format::Yaml, "a: 1\nb: [1, 2\nc: 3\n", (3, 2), "not valid YAML"),
-        (Format::Yaml, "a: 1\n---\nb: 2\n", (2, 4), "document"),
+        (
+            Format::Yaml,
+            "a: 1\nb: [1, 2\nc: 3\n",
+            (3, 2),
+            "not valid YAML",
+        ),
+        (
+            Format::Yaml,
+            "a: 1\n---\nb: 2\n",
+            (3, 1),
+            "more than one YAML document",
+        ),
         (Format::Yaml, "a: 1\na: 2\n", (2, 1), "duplicate"),
         (Format::Toml, "[a]\nb = \n", (2, 5), "not valid TOML"),
         (Format::Toml, "a = 1\na = 2\n", (2, 1), "duplicate key"),
@@ -157,9 +230,17 @@ fn broken_texts_are_refused_with_their_place() {
 fn what_cannot_be_changed_alone_is_refused() {
     for (format, text, changes) in [
         // The anchored map is read in two places.
-        (Format::Yaml, "base: &b\n  x: 1\nother: *b\n", json!({"base": {"x": 2}})),
+        (
+            Format::Yaml,
+            "base: &b\n  x: 1\nother: *b\n",
+            json!({"base": {"x": 2}}),
+        ),
         // What a merge key brings cannot be taken away below it.
-        (Format::Yaml, "b: &b\n  x: 1\nc:\n  <<: *b\n  y: 1\n", json!({"c": {"x": {"$delete": true}}})),
+        (
+            Format::Yaml,
+            "b: &b\n  x: 1\nc:\n  <<: *b\n  y: 1\n",
+            json!({"c": {"x": {"$delete": true}}}),
+        ),
         (Format::Json, "{\"a\": 1, \"a\": 2}", json!({"a": 3})),
     ] {
         let error = merge(format, text, &changes, 2).expect_err(text);
@@ -170,8 +251,8 @@ fn what_cannot_be_changed_alone_is_refused() {
     check(
         Format::Yaml,
         "base: &b\n  x: 1\nother: *b\n",
-        &json!({"other": {"y": 2}}),
-        "base: &b\n  x: 1\nother:\n  x: 1\n  y: 2\n",
+        &json!({"other": {"z": 2}}),
+        "base: &b\n  x: 1\nother:\n  x: 1\n  z: 2\n",
     );
     check(
         Format::Yaml,
@@ -196,7 +277,12 @@ fn json5_liberties_are_read() {
     let expected = json!({"a": "x", "b": 1, "c": 0.5, "d": 255, "f": [1]});
     assert_eq!(read(Format::Json, text).unwrap(), expected);
     assert_eq!(read(Format::Json, "").unwrap(), Value::Null);
-    check(Format::Json, "{a: 'x', // n\n}\n", &json!({"a": "y"}), "{a: 'y', // n\n}\n");
+    check(
+        Format::Json,
+        "{a: 'x', // n\n}\n",
+        &json!({"a": "y"}),
+        "{a: 'y', // n\n}\n",
+    );
 }
 
 #[test]
@@ -217,10 +303,68 @@ fn names_give_formats_away() {
 
 fn strings() -> impl Strategy<Value = String> {
     let tricky = [
-        "", " ", "true", "null", "~", "yes", "n", "1", "1.0", "-", "- a", "a: b", "a #b", "#", "'", "\"", "\\",
-        "0x1F", "1_000", ".5", "1e3", "0o7", "2024-01-01", "12:30", "<<", "=", "*a", "&a", "!x", "|", ">", "%",
-        "@a", "`", "{", "}", "[", "]", ",", "?", ":", "a\nb", "a\n", "\na", " a", "a ", "\t", "a\tb", "---", "...",
-        "é", "😀", "\u{7f}", "\u{85}", "\u{2028}", "\u{feff}", "a\r\nb", "{{ x }}", ".inf", ".nan", "$ref", "a.b",
+        "",
+        " ",
+        "true",
+        "null",
+        "~",
+        "yes",
+        "n",
+        "1",
+        "1.0",
+        "-",
+        "- a",
+        "a: b",
+        "a #b",
+        "#",
+        "'",
+        "\"",
+        "\\",
+        "0x1F",
+        "1_000",
+        ".5",
+        "1e3",
+        "0o7",
+        "2024-01-01",
+        "12:30",
+        "<<",
+        "=",
+        "*a",
+        "&a",
+        "!x",
+        "|",
+        ">",
+        "%",
+        "@a",
+        "`",
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        "?",
+        ":",
+        "a\nb",
+        "a\n",
+        "\na",
+        " a",
+        "a ",
+        "\t",
+        "a\tb",
+        "---",
+        "...",
+        "é",
+        "😀",
+        "\u{7f}",
+        "\u{85}",
+        "\u{2028}",
+        "\u{feff}",
+        "a\r\nb",
+        "{{ x }}",
+        ".inf",
+        ".nan",
+        "$ref",
+        "a.b",
     ];
     prop_oneof![
         3 => prop::sample::select(tricky.to_vec()).prop_map(str::to_owned),
@@ -234,7 +378,11 @@ fn keys() -> impl Strategy<Value = String> {
 }
 
 fn values(null: bool) -> impl Strategy<Value = Value> {
-    let nothing = if null { Value::Null } else { Value::Bool(false) };
+    let nothing = if null {
+        Value::Null
+    } else {
+        Value::Bool(false)
+    };
     let leaf = prop_oneof![
         1 => Just(nothing),
         1 => any::<bool>().prop_map(Value::from),
@@ -276,7 +424,10 @@ fn changes(null: bool) -> impl Strategy<Value = Value> {
 /// Several ways to write the same values.
 fn texts(format: Format, value: &Value) -> Vec<String> {
     match format {
-        Format::Json => vec![value.to_string(), serde_json::to_string_pretty(value).unwrap()],
+        Format::Json => vec![
+            value.to_string(),
+            serde_json::to_string_pretty(value).unwrap(),
+        ],
         Format::Yaml => vec![
             serde_saphyr::to_string(value).unwrap(),
             serde_json::to_string_pretty(value).unwrap(),
@@ -288,7 +439,9 @@ fn texts(format: Format, value: &Value) -> Vec<String> {
 
 fn toml_inline(value: &Value) -> String {
     let pairs = value.as_object().unwrap().iter();
-    pairs.map(|(key, value)| format!("{} = {}\n", json!(key), inline(value))).collect()
+    pairs
+        .map(|(key, value)| format!("{} = {}\n", json!(key), inline(value)))
+        .collect()
 }
 
 fn inline(value: &Value) -> String {
@@ -298,8 +451,10 @@ fn inline(value: &Value) -> String {
             format!("[\n  {}\n]", items.join(",\n  "))
         }
         Value::Object(map) => {
-            let pairs: Vec<String> =
-                map.iter().map(|(key, value)| format!("{} = {}", json!(key), inline(value))).collect();
+            let pairs: Vec<String> = map
+                .iter()
+                .map(|(key, value)| format!("{} = {}", json!(key), inline(value)))
+                .collect();
             format!("{{ {} }}", pairs.join(", "))
         }
         Value::Number(number) if number.is_f64() => format!("{:?}", number.as_f64().unwrap()),
@@ -308,7 +463,11 @@ fn inline(value: &Value) -> String {
     }
 }
 
-fn exact(format: Format, before: &Value, changes: &Value) -> Result<(), proptest::test_runner::TestCaseError> {
+fn exact(
+    format: Format,
+    before: &Value,
+    changes: &Value,
+) -> Result<(), proptest::test_runner::TestCaseError> {
     let expected: Result<Value, Error> = merged(before, changes);
     for text in texts(format, before) {
         // The writer of the test may say something else than it should; that is not our subject.
@@ -329,8 +488,52 @@ fn exact(format: Format, before: &Value, changes: &Value) -> Result<(), proptest
     Ok(())
 }
 
+/// The texts of all case files, to be damaged.
+fn samples(format: Format) -> Vec<String> {
+    let file = match format {
+        Format::Json => include_str!("structured/json.md"),
+        Format::Yaml => include_str!("structured/yaml.md"),
+        _ => include_str!("structured/toml.md"),
+    };
+    cases(file)
+        .into_iter()
+        .flat_map(|(_, [before, _, after])| [before, after])
+        .collect()
+}
+
+/// A text with some lines or characters gone, doubled, or moved.
+fn damaged(text: &str, wounds: &[(prop::sample::Index, u8)]) -> String {
+    let mut text = text.to_owned();
+    for (place, kind) in wounds {
+        let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let line = place.index(lines.len().max(1));
+        let chars: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+        match kind {
+            0 if line < lines.len() => drop(lines.remove(line)),
+            1 if line < lines.len() => lines.insert(line, lines[line]),
+            2 if line < lines.len() => lines.insert(line, "  "),
+            3 if line < lines.len() => lines.insert(line, "  &a *a <<: - ? [ {\n"),
+            _ if !chars.is_empty() => {
+                let at = chars[place.index(chars.len())];
+                let mut cut = text.clone();
+                match kind {
+                    4 => drop(cut.remove(at)),
+                    5 => cut.insert_str(at, "\n"),
+                    6 => cut.insert(at, ' '),
+                    _ => cut.truncate(at),
+                }
+                text = cut;
+                continue;
+            }
+            _ => {}
+        }
+        text = lines.concat();
+    }
+    text
+}
+
 proptest! {
-    #![proptest_config(Config { cases: 400, failure_persistence: None, ..Config::default() })]
+    #![proptest_config(Config { failure_persistence: None, ..Config::default() })]
 
     #[test]
     fn merging_into_json_is_merging_the_values(before in maps(true), changes in changes(true)) {
@@ -345,5 +548,25 @@ proptest! {
     #[test]
     fn merging_into_toml_is_merging_the_values(before in maps(false), changes in changes(false)) {
         exact(Format::Toml, &before, &changes)?;
+    }
+
+    #[test]
+    fn damaged_texts_are_merged_exactly_or_refused(
+        which in any::<prop::sample::Index>(),
+        wounds in prop::collection::vec((any::<prop::sample::Index>(), 0u8..8), 0..4),
+        changes in changes(true),
+    ) {
+        for format in [Format::Json, Format::Yaml, Format::Toml] {
+            let samples = samples(format);
+            let text = damaged(&samples[which.index(samples.len())], &wounds);
+            let Ok(before) = read(format, &text) else { continue };
+            let known = json!({"deps": {"c": 1}, "jobs": {"x": [1]}, "package": {"y": {"z": 1}}});
+            for changes in [&changes, &known] {
+                if let Ok(found) = merge(format, &text, changes, 2) {
+                    let expected = merged(&before, changes).unwrap();
+                    prop_assert_eq!(read(format, &found).unwrap(), expected);
+                }
+            }
+        }
     }
 }

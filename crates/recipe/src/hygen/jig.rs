@@ -1,0 +1,173 @@
+//! Jig written so that it reads back as meant: indentation of blocks, and text that looks like tags.
+
+use super::tree::quoted;
+use super::weave::{Block, Line, Part};
+
+/// What the body of a block is moved in by. Jig moves it out again.
+const STEP: &str = "  ";
+
+/// Words that make a line a tag; a component could add more, but a converted kit has none.
+const TAGS: [&str; 23] = [
+    "if", "elseif", "else", "unless", "each", "let", "assign", "eval", "include", "includeIf",
+    "component", "slot", "inject", "stack", "pushTo", "pushOnceTo", "debugger", "newError", "ai",
+    "context", "prompt", "output", "example",
+];
+
+/// The text of a template.
+pub(super) fn write(blocks: &[Block], ends_line: bool) -> String {
+    let mut lines = Vec::new();
+    if !begins_surely(blocks) {
+        // Jig takes one line break off the beginning; this is where it comes from.
+        lines.push(comment("the text begins below"));
+    }
+    write_blocks(blocks, "", &mut lines);
+    let mut text = lines.join("\n");
+    if ends_line && !text.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+/// A line with its values in braces.
+pub(super) fn line(line: &Line) -> String {
+    let mut out = String::new();
+    let mut after_value = false;
+    for part in line {
+        match part {
+            Part::Text(text) => write_text(text, &mut out),
+            Part::Print(code) => value(code, &mut out),
+        }
+        after_value = match part {
+            Part::Print(_) => true,
+            Part::Text(text) => after_value && text.trim().is_empty(),
+        };
+    }
+    let kept = out.trim_end().len();
+    if kept < out.len() && (after_value || out[..kept].ends_with("}}")) {
+        // White space behind the last value of a line would be dropped.
+        let space = out.split_off(kept);
+        value(&quoted(&space), &mut out);
+    }
+    match tag_at(&out) {
+        Some(at) => format!("{}{{{{ '@' }}}}{}", &out[..at], &out[at + 1..]),
+        None => out,
+    }
+}
+
+pub(super) fn comment(text: &str) -> String {
+    let text = text.replace("--}}", "-- }}");
+    format!("{{{{-- {} --}}}}", text.trim())
+}
+
+/// Whether the first line of output begins with a character of the template, or with a tag.
+fn begins_surely(blocks: &[Block]) -> bool {
+    match blocks.first() {
+        Some(Block::Line(line)) => {
+            let text = match line.first() {
+                Some(Part::Text(text)) => text.as_str(),
+                _ => "",
+            };
+            !text.is_empty() && !text.contains("{{") && tag_at(text).is_none()
+        }
+        _ => true,
+    }
+}
+
+fn write_blocks(blocks: &[Block], shift: &str, lines: &mut Vec<String>) {
+    for (at, block) in blocks.iter().enumerate() {
+        match block {
+            Block::Line(parts) => {
+                let text = line(parts);
+                lines.push(if text.is_empty() { text } else { format!("{shift}{text}") });
+            }
+            Block::Quiet(tag) => {
+                let indent = indent_of(&blocks[at..]).unwrap_or_default();
+                lines.push(format!("{shift}{indent}{tag}"));
+            }
+            Block::Comment(text) => {
+                let indent = indent_of(&blocks[at..]).unwrap_or_default();
+                lines.push(format!("{shift}{indent}{}", comment(text)));
+            }
+            Block::Tagged(branches) => {
+                let fallback = indent_of(&blocks[at..]).unwrap_or_default();
+                for (tag, body) in branches {
+                    let indent = indent_of(body);
+                    let deeper = if indent.is_some() { STEP } else { "" };
+                    lines.push(format!("{shift}{}{tag}", indent.as_ref().unwrap_or(&fallback)));
+                    write_blocks(body, &format!("{shift}{deeper}"), lines);
+                }
+                lines.push(format!("{shift}{fallback}@end"));
+            }
+        }
+    }
+}
+
+/// The indentation of the first thing that is not a blank line: where a tag above it stands.
+fn indent_of(blocks: &[Block]) -> Option<String> {
+    blocks.iter().find_map(|block| match block {
+        Block::Line(parts) => {
+            let text = line(parts);
+            let indent = text.len() - text.trim_start().len();
+            (indent < text.len()).then(|| text[..indent].to_owned())
+        }
+        Block::Quiet(_) | Block::Comment(_) => None,
+        Block::Tagged(branches) => branches.iter().find_map(|(_, body)| indent_of(body)),
+    })
+}
+
+fn write_text(text: &str, out: &mut String) {
+    let mut rest = text;
+    while let Some(at) = rest.find("{{") {
+        out.push_str(&rest[..at]);
+        let braces = rest[at..].len() - rest[at..].trim_start_matches('{').len();
+        value(&quoted(&rest[at..at + braces]), out);
+        rest = &rest[at + braces..];
+    }
+    out.push_str(rest);
+}
+
+/// Puts `{{ code }}`, apart from an `@` or a brace before it that would change its meaning.
+fn value(code: &str, out: &mut String) {
+    let kept = out.trim_end_matches(['@', '{']).len();
+    if kept < out.len() {
+        let apart = out.split_off(kept);
+        out.push_str(&format!("{{{{ {} }}}}", quoted(&apart)));
+    }
+    out.push_str(&format!("{{{{ {} }}}}", code.trim()));
+}
+
+/// Where the `@` of a line stands that would be read as a tag.
+fn tag_at(line: &str) -> Option<usize> {
+    let at = line.len() - line.trim_start().len();
+    let after = line[at..].strip_prefix('@')?;
+    let after = after.strip_prefix('@').unwrap_or(after);
+    let after = after.strip_prefix('!').unwrap_or(after);
+    let is_name = |c: char| c.is_ascii_alphabetic() || c == '.' || c == '_';
+    let name = &after[..after.find(|c| !is_name(c)).unwrap_or(after.len())];
+    (TAGS.contains(&name) || name.starts_with("end")).then_some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_that_looks_like_jig_is_kept_apart() {
+        let text = |text: &str| Part::Text(text.to_owned());
+        let print = |code: &str| Part::Print(code.to_owned());
+        for (parts, expected) in [
+            (vec![text("  @if(x)")], "  {{ '@' }}if(x)"),
+            (vec![text("@Entity()")], "@Entity()"),
+            (vec![text("@end")], "{{ '@' }}end"),
+            (vec![text("a {{ b }} c")], "a {{ '{{' }} b }} c"),
+            (vec![text("@"), print("scope"), text("/x")], "{{ '@' }}{{ scope }}/x"),
+            (vec![text("${"), print("x"), text("}")], "${{ '{' }}{{ x }}}"),
+            (vec![print("x"), text("  ")], "{{ x }}{{ '  ' }}"),
+            (vec![text("a  ")], "a  "),
+            (vec![text("@{{ x")], "{{ '@' }}{{ '{{' }} x"),
+            (vec![print("x"), print("y")], "{{ x }}{{ y }}"),
+        ] {
+            assert_eq!(line(&parts), expected);
+        }
+    }
+}

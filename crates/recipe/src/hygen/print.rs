@@ -1,0 +1,160 @@
+//! Values that are printed: EJS prints nothing for null and writes `<` as `&lt;`.
+
+use std::collections::HashSet;
+
+use oxc_ast::ast::{Expression, TemplateLiteral};
+use oxc_span::{GetSpan, Span};
+use oxc_syntax::operator::{BinaryOperator, LogicalOperator};
+
+use super::survey::Change;
+use super::tree::{Print, quoted};
+
+/// How a value is to be printed.
+pub(super) struct Printing<'p> {
+    /// Variables of the template that may be null.
+    pub(super) unsure: &'p HashSet<String>,
+    pub(super) escapes_html: bool,
+}
+
+/// What printing asks for.
+#[derive(Default)]
+pub(super) struct Output {
+    pub(super) changes: Vec<Change>,
+    pub(super) nullable: bool,
+    /// Characters of a literal were escaped as hygen does.
+    pub(super) escaped: bool,
+}
+
+/// Methods whose results are strings, numbers or lists.
+const SURE_METHODS: [&str; 21] = [
+    "toUpperCase", "toLowerCase", "replace", "replaceAll", "trim", "trimStart", "trimEnd", "slice",
+    "substring", "substr", "join", "charAt", "concat", "padStart", "padEnd", "repeat", "toString",
+    "toFixed", "stringify", "split", "map",
+];
+
+impl Printing<'_> {
+    pub(super) fn of(&self, expression: &Expression<'_>) -> Output {
+        let mut output = Output::default();
+        output.nullable = self.look(expression, &mut output);
+        output
+    }
+
+    /// Whether the value may be null; gathers changes of literals that are printed as they are.
+    fn look(&self, expression: &Expression<'_>, output: &mut Output) -> bool {
+        match expression {
+            Expression::StringLiteral(text) => {
+                self.escape(&text.value, text.span, output);
+                false
+            }
+            Expression::TemplateLiteral(template) => {
+                self.template(template, output);
+                false
+            }
+            Expression::NumericLiteral(_) | Expression::BooleanLiteral(_) => false,
+            Expression::NullLiteral(null) => nothing(null.span, output),
+            Expression::Identifier(name) if name.name == "undefined" => nothing(name.span, output),
+            // A name from outside is required, or has a default, when it is printed as it is.
+            Expression::Identifier(name) => self.unsure.contains(name.name.as_str()),
+            Expression::ParenthesizedExpression(inner) => self.look(&inner.expression, output),
+            Expression::ConditionalExpression(it) => {
+                let first = self.look(&it.consequent, output);
+                let second = self.look(&it.alternate, output);
+                first || second
+            }
+            Expression::LogicalExpression(it) => {
+                let left = self.look(&it.left, output);
+                let right = self.look(&it.right, output);
+                match it.operator {
+                    LogicalOperator::And => left || right,
+                    LogicalOperator::Or | LogicalOperator::Coalesce => right,
+                }
+            }
+            Expression::BinaryExpression(it) => {
+                if it.operator == BinaryOperator::Addition {
+                    let mut inside = Output::default();
+                    self.look(&it.left, &mut inside);
+                    self.look(&it.right, &mut inside);
+                    // `null + 'x'` prints null, in EJS as here.
+                    inside.changes.retain(|change| change.text != "''");
+                    output.changes.append(&mut inside.changes);
+                    output.escaped |= inside.escaped;
+                }
+                false
+            }
+            Expression::CallExpression(call) => match &call.callee {
+                Expression::StaticMemberExpression(member) => {
+                    let method = member.property.name.as_str();
+                    !(SURE_METHODS.contains(&method) || is_helper(&member.object))
+                }
+                _ => true,
+            },
+            Expression::UnaryExpression(_) | Expression::UpdateExpression(_) => false,
+            _ => true,
+        }
+    }
+
+    fn template(&self, template: &TemplateLiteral<'_>, output: &mut Output) {
+        for part in &template.quasis {
+            let raw = part.value.raw.as_str();
+            if self.escapes_html && raw.contains(['&', '<', '>', '"', '\'']) {
+                output.escaped = true;
+                output.changes.push(Change { span: part.span, text: html(raw) });
+            }
+        }
+    }
+
+    fn escape(&self, text: &str, span: Span, output: &mut Output) {
+        if self.escapes_html && text.contains(['&', '<', '>', '"', '\'']) {
+            output.escaped = true;
+            output.changes.push(Change { span, text: quoted(&html(text)) });
+        }
+    }
+}
+
+/// The expression, with nothing instead of null.
+pub(super) fn never_null(code: String, expression: &Expression<'_>, nullable: bool) -> Print {
+    let simple = is_simple(expression);
+    match nullable {
+        true => {
+            let code = Print { code, simple }.operand();
+            Print { code: format!("{code} ?? ''"), simple: false }
+        }
+        false => Print { code, simple },
+    }
+}
+
+/// Whether an expression needs no parentheses beside an operator.
+pub(super) fn is_simple(expression: &Expression<'_>) -> bool {
+    matches!(
+        expression,
+        Expression::Identifier(_)
+            | Expression::StaticMemberExpression(_)
+            | Expression::ComputedMemberExpression(_)
+            | Expression::CallExpression(_)
+            | Expression::StringLiteral(_)
+            | Expression::NumericLiteral(_)
+            | Expression::BooleanLiteral(_)
+            | Expression::NullLiteral(_)
+            | Expression::TemplateLiteral(_)
+            | Expression::ParenthesizedExpression(_)
+            | Expression::ArrayExpression(_)
+    )
+}
+
+fn nothing(span: Span, output: &mut Output) -> bool {
+    output.changes.push(Change { span, text: "''".to_owned() });
+    false
+}
+
+fn is_helper(object: &Expression<'_>) -> bool {
+    match object {
+        Expression::Identifier(name) => name.name == "h",
+        Expression::StaticMemberExpression(member) => is_helper(&member.object),
+        _ => false,
+    }
+}
+
+fn html(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    text.replace('"', "&#34;").replace('\'', "&#39;")
+}
