@@ -83,10 +83,11 @@ async fn page(http: &Http, provider: Provider, path: &str) -> Result<Value> {
     serde_json::from_slice(&body).map_err(|error| no_list(provider, &error.to_string()))
 }
 
+/// Google and Ollama say `models`, the others `data`, and llama.cpp both.
 #[derive(Deserialize)]
 struct Listed {
-    #[serde(alias = "data")]
-    models: Vec<Model>,
+    data: Option<Vec<Model>>,
+    models: Option<Vec<Model>>,
 }
 
 /// The fields of all formats: `id`, or `name` where it is Google's or Ollama's.
@@ -108,7 +109,11 @@ struct Model {
 fn read(provider: Provider, page: &Value) -> Result<Vec<Offer>> {
     let listed =
         Listed::deserialize(page).map_err(|error| no_list(provider, &error.to_string()))?;
-    let offers = listed.models.into_iter().filter_map(|model| {
+    let models = listed
+        .data
+        .or(listed.models)
+        .ok_or_else(|| no_list(provider, "there are no models in it"))?;
+    let offers = models.into_iter().filter_map(|model| {
         let answers = model.supported_generation_methods.as_ref();
         if answers.is_some_and(|methods| !methods.iter().any(|method| method == "generateContent"))
         {

@@ -8,7 +8,7 @@ use llm::{Client, Code, Endpoint, Limits, Provider, Request, Secret};
 
 use crate::scripted::{Act, Scripted, hello, json, reply, stream, stream_dripping};
 use crate::support::{
-    FAULT_MS_MAX, FORMATS, KEY, LIMITS, MODES, Mode, Watcher, ask, assert_no_key, client, endpoint,
+    FAULT_MS_MAX, FORMATS, KEY, LIMITS, MODES, Mode, Watcher, ask, assert_no_key, client,
 };
 
 /// What a fault must end in.
@@ -60,80 +60,69 @@ async fn check(acts: &[Act], expected: Expected<'_>, what: &str) {
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
+const STATUSES: [(u16, Code, Again, &str); 10] = [
+    (
+        400,
+        Code::GenerationFailed,
+        Again::Pointless,
+        "refused the request",
+    ),
+    (
+        401,
+        Code::ApiKeyMissing,
+        Again::Pointless,
+        "refused the API key",
+    ),
+    (
+        403,
+        Code::ApiKeyMissing,
+        Again::Pointless,
+        "does not allow this key",
+    ),
+    (
+        404,
+        Code::ProviderUnavailable,
+        Again::Pointless,
+        "drawloom ai models",
+    ),
+    (413, Code::ContextTooLarge, Again::Pointless, "Send less"),
+    (429, Code::RateLimited, Again::Worthwhile, "limits the rate"),
+    (
+        500,
+        Code::ProviderUnavailable,
+        Again::Worthwhile,
+        "cannot answer now",
+    ),
+    (
+        502,
+        Code::ProviderUnavailable,
+        Again::Worthwhile,
+        "cannot answer now",
+    ),
+    (
+        503,
+        Code::ProviderUnavailable,
+        Again::Worthwhile,
+        "cannot answer now",
+    ),
+    (
+        529,
+        Code::ProviderUnavailable,
+        Again::Worthwhile,
+        "cannot answer now",
+    ),
+];
+
 #[tokio::test]
 async fn error_statuses() {
-    use Again::{Pointless, Worthwhile};
-    let error =
-        |message: &str| format!(r#"{{"error":{{"message":"{message}","type":"some_error"}}}}"#);
-    for (status, again, code, said) in [
-        (
-            400,
-            Pointless,
-            Code::GenerationFailed,
-            "refused the request",
-        ),
-        (401, Pointless, Code::ApiKeyMissing, "refused the API key"),
-        (
-            403,
-            Pointless,
-            Code::ApiKeyMissing,
-            "does not allow this key",
-        ),
-        (
-            404,
-            Pointless,
-            Code::ProviderUnavailable,
-            "drawloom ai models",
-        ),
-        (413, Pointless, Code::ContextTooLarge, "Send less"),
-        (429, Worthwhile, Code::RateLimited, "limits the rate"),
-        (
-            500,
-            Worthwhile,
-            Code::ProviderUnavailable,
-            "cannot answer now",
-        ),
-        (
-            502,
-            Worthwhile,
-            Code::ProviderUnavailable,
-            "cannot answer now",
-        ),
-        (
-            503,
-            Worthwhile,
-            Code::ProviderUnavailable,
-            "cannot answer now",
-        ),
-        (
-            529,
-            Worthwhile,
-            Code::ProviderUnavailable,
-            "cannot answer now",
-        ),
-    ] {
-        let acts = reply(
-            status,
-            &[JSON, ("request-id", "req-9")],
-            &error("told you so"),
-        );
-        let expected = Expected {
-            code,
-            again,
-            said: &["told you so", "req-9"],
-        };
-        check(&acts, expected, &format!("status {status}")).await;
-        let server = Scripted::start(vec![acts]);
-        let expected = Expected {
-            code,
-            again,
-            said: std::slice::from_ref(&said),
-        };
-        check_client(
-            &client(Provider::OpenAi, &server.url),
-            Mode::Whole,
-            &expected,
-            "the sentence",
+    let body = r#"{"error":{"message":"told you so","type":"some_error"}}"#;
+    for (status, code, again, said) in STATUSES {
+        let acts = reply(status, &[JSON, ("request-id", "req-9")], body);
+        let said = [said, "told you so", "req-9"];
+        check(
+            &acts,
+            expect(code, again, &said),
+            &format!("status {status}"),
         )
         .await;
     }
@@ -319,12 +308,12 @@ async fn silence_and_slowness() {
     let silent = expect(
         Code::ProviderUnavailable,
         Again::Worthwhile,
-        &["`silence_ms_max` = 400"],
+        &["`silence_ms_max` = 800"],
     );
     let late = expect(
         Code::ProviderUnavailable,
         Again::Pointless,
-        &["`call_ms_max` = 1500"],
+        &["`call_ms_max` = 2000"],
     );
     for provider in FORMATS {
         let (_, streamed) = hello(provider);

@@ -2,7 +2,10 @@
 
 #![allow(
     clippy::disallowed_methods,
-    reason = "tests start the servers they talk to"
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests start the servers they talk to, and what fails in setting up fails the test"
 )]
 
 mod peer;

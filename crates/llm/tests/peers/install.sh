@@ -12,7 +12,7 @@ mkdir -p "$folder"
 
 # Test programs run at the same time; one of them installs.
 exec 9>"$folder/$peer.lock"
-flock 9
+if command -v flock >/dev/null; then flock 9; fi
 
 need() {
     command -v "$1" >/dev/null && return

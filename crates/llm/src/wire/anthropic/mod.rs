@@ -1,4 +1,4 @@
-//! Anthropic's `/v1/messages`.
+//! Anthropic's format, `/v1/messages`: the only one with cache marks and signed thoughts.
 
 mod request;
 mod response;
