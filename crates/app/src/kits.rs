@@ -96,7 +96,7 @@ pub fn unknown(project: &Project, name: &str) -> Error {
     }
 }
 
-fn put(
+pub(crate) fn put(
     project: &Project,
     from: &Root,
     addition: &Addition<'_>,

@@ -14,6 +14,7 @@ mod surroundings;
 
 pub mod demo;
 pub mod doctor;
+pub mod import;
 pub mod init;
 pub mod kits;
 pub mod project;

@@ -104,7 +104,7 @@ pub(crate) const GROUPS: [(&str, &[&str]); 3] = [
     ("Set up", &["init", "demo", "doctor", "completions", "man"]),
 ];
 
-const HEADING: Style = AnsiColor::Green.on_default().bold();
+pub(crate) const HEADING: Style = AnsiColor::Green.on_default().bold();
 const LITERAL: Style = AnsiColor::Cyan.on_default().bold();
 const STYLES: Styles = Styles::styled()
     .header(HEADING)

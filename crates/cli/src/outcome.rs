@@ -34,11 +34,13 @@ pub(crate) fn answers_needed(
         Form::Json => output::json(&needed.json)?,
         Form::Text => output::data(needed.document.as_bytes())?,
     }
-    let count = needed.questionnaire.len();
-    let answers = if count == 1 { "answer" } else { "answers" };
     let path = &request.answers_path;
+    let (what, them) = match needed.questionnaire.len() {
+        1 => ("1 answer is".to_owned(), "it"),
+        count => (format!("{count} answers are"), "them"),
+    };
     output::say(format!(
-        "{count} {answers} needed, nothing written: save as {path} and run again with --answers {path}"
+        "{what} needed: save {them} to {path} and run again with --answers {path}"
     ));
     Ok(Exit::AnswersNeeded)
 }

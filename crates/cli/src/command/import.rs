@@ -1,8 +1,14 @@
 //! `drawloom import`: generators of other tools turned into a kit.
 
-use std::path::PathBuf;
-
+use app::kits::{Addition, Existing};
+use clap::builder::styling::{AnsiColor, Style};
 use clap::{Args, Subcommand};
+use recipe::hygen::Warning;
+use serde_json::{Value, json};
+
+use crate::exit::{Exit, Trouble};
+use crate::output;
+use crate::session::Session;
 
 /// Turn another tool's generators into a kit
 #[derive(Debug, Subcommand)]
@@ -22,7 +28,7 @@ Examples:
 pub(crate) struct Hygen {
     /// The folder with the generators
     #[arg(default_value = "_templates")]
-    dir: PathBuf,
+    dir: String,
     /// The name of the kit
     #[arg(long = "as", value_name = "KIT", default_value = "hygen")]
     kit: String,
@@ -35,10 +41,64 @@ pub(crate) struct Hygen {
 }
 
 impl Import {
-    pub(crate) fn run(
-        &self,
-        _session: &crate::session::Session,
-    ) -> Result<crate::exit::Exit, crate::exit::Trouble> {
-        Ok(crate::exit::Exit::Done)
+    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+        match self {
+            Self::Hygen(hygen) => hygen.run(session),
+        }
     }
 }
+
+impl Hygen {
+    fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+        let project = session.project()?;
+        let addition = Addition {
+            source: &self.dir,
+            rev: None,
+            name: Some(&self.kit),
+            existing: if self.force {
+                Existing::Replace
+            } else {
+                Existing::Refuse
+            },
+        };
+        let imported = app::import::hygen(&project, &session.surroundings.cwd, &addition)?;
+        let kit = &imported.kit;
+        if self.json {
+            let warnings = imported.warnings.iter().map(|warning| {
+                let Warning {
+                    file,
+                    line,
+                    message,
+                } = warning;
+                json!({ "file": file, "line": line, "message": message })
+            });
+            output::json(&json!({
+                "name": kit.name,
+                "source": self.dir,
+                "files": kit.files,
+                "replaced": kit.replaced,
+                "recipes": kit.recipes,
+                "warnings": warnings.collect::<Vec<Value>>(),
+            }))?;
+            return Ok(Exit::Done);
+        }
+        for warning in &imported.warnings {
+            let Warning {
+                file,
+                line,
+                message,
+            } = warning;
+            output::say(format!(
+                "{WARNING}warning{WARNING:#}: {file}:{line}: {message}"
+            ));
+        }
+        let verb = if kit.replaced { "replaced" } else { "added" };
+        output::say(format!("{verb} {}, {} files", kit.name, kit.files));
+        for id in &kit.recipes {
+            output::say(format!("  drawloom run {id}"));
+        }
+        Ok(Exit::Done)
+    }
+}
+
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();

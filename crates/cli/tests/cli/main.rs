@@ -13,6 +13,7 @@ mod project;
 
 mod usage;
 
+mod importing;
 mod interruption;
 mod kits;
 mod running;

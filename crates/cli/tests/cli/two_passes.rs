@@ -99,7 +99,7 @@ fn the_document_asks_and_its_own_command_then_writes() {
                 "## Instructions",
                 "drawloom run card 'Big Customer' --answers ./answers.json",
             ]),
-            err: Has(&["2 answers needed", "--answers ./answers.json"]),
+            err: Has(&["2 answers are needed", "--answers ./answers.json"]),
         },
     );
     assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
@@ -132,7 +132,7 @@ fn with_json_the_questions_are_data() {
         Expect {
             exit: 2,
             out: Anything,
-            err: Has(&["2 answers needed"]),
+            err: Has(&["2 answers are needed"]),
         },
     );
     let document: Value = serde_json::from_str(&ran.out).unwrap();
@@ -165,7 +165,7 @@ fn a_partial_answers_file_leads_to_what_is_missing_and_nothing_is_lost() {
         Expect {
             exit: 2,
             out: Has(&["### `mainFields`"]),
-            err: Has(&["1 answer needed"]),
+            err: Has(&["1 answer is needed"]),
         },
     );
     assert!(!ran.out.contains("### `remark`"), "{}", ran.out);
@@ -213,7 +213,7 @@ to: plan.txt
     let first = Expect {
         exit: 2,
         out: Has(&["### `kind`"]),
-        err: Has(&["1 answer needed"]),
+        err: Has(&["1 answer is needed"]),
     };
     let ran = check(&project, "run ./r", first);
     let command = command_in(&ran.out);
@@ -222,7 +222,7 @@ to: plan.txt
     let second = Expect {
         exit: 2,
         out: Has(&asks),
-        err: Has(&["1 answer needed"]),
+        err: Has(&["1 answer is needed"]),
     };
     let ran = check(&project, &command, second);
     let command = command_in(&ran.out);

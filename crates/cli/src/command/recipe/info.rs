@@ -7,6 +7,7 @@ use recipe::manifest::{Manifest, Step, Type, Variable};
 use recipe::{Origin, Recipe};
 use serde_json::{Map, Value, json};
 
+use crate::arguments::HEADING;
 use crate::exit::{Exit, Trouble};
 use crate::rerun::quote;
 use crate::session::Session;
@@ -55,14 +56,22 @@ pub(crate) fn as_text(recipe: &Recipe, name: &str) -> String {
     if let Origin::Outside { .. } = recipe.origin {
         text.push_str("From outside the project: its commands need `--trust`.\n");
     }
-    let _ = write!(text, "\nUsage: {}\n", usage(manifest, name));
+    let _ = write!(
+        text,
+        "\n{HEADING}Usage:{HEADING:#} {}\n",
+        usage(manifest, name)
+    );
     if !manifest.variables.is_empty() {
-        let _ = write!(text, "\nVariables:\n{}", indented(&variable_rows(manifest)));
+        let _ = write!(
+            text,
+            "\n{HEADING}Variables:{HEADING:#}\n{}",
+            indented(&variable_rows(manifest))
+        );
     }
     let steps: Vec<Vec<String>> = manifest.steps.iter().map(step_row).collect();
-    let _ = write!(text, "\nSteps:\n{}", indented(&steps));
+    let _ = write!(text, "\n{HEADING}Steps:{HEADING:#}\n{}", indented(&steps));
     if !manifest.examples.is_empty() {
-        text.push_str("\nExamples:\n");
+        let _ = write!(text, "\n{HEADING}Examples:{HEADING:#}\n");
         for example in &manifest.examples {
             let line = example_line(name, &example.variables);
             let _ = writeln!(text, "  {line}  # {}", example.title);
