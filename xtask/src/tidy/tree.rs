@@ -15,7 +15,15 @@ use super::allowance::Allowances;
 const SKIPPED_WITHOUT_GIT: [&str; 4] = [".git", "node_modules", "target", "artifacts"];
 
 /// Folders of test data: the bytes in them are what a test is about, so habits do not apply.
-const DATA_FOLDERS: [&str; 6] = ["cases", "corpus", "data", "fixtures", "golden", "snapshots"];
+const DATA_FOLDERS: [&str; 7] = [
+    "cases",
+    "corpus",
+    "data",
+    "fixtures",
+    "golden",
+    "seeds",
+    "snapshots",
+];
 
 pub(crate) struct Tree {
     pub(crate) files: Vec<TextFile>,
