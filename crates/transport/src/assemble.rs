@@ -65,7 +65,9 @@ pub fn models(setup: &Setup, lookup: Lookup<'_>) -> Result<Vec<Offered>> {
         .into_iter()
         .filter(|provider| {
             let variables = provider.key_variables();
-            let has_key = variables.iter().any(|name| lookup(name).is_some_and(|key| !key.trim().is_empty()));
+            let has_key = variables
+                .iter()
+                .any(|name| lookup(name).is_some_and(|key| !key.trim().is_empty()));
             has_key || setup.provider == Some(*provider) || named.as_ref().ok() == Some(provider)
         })
         .collect();

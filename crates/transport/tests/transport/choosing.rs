@@ -1,0 +1,236 @@
+//! The detection rules, as a table.
+
+use llm::Provider;
+use transport::{Mode, Purpose, Setup, Taping, Way, choose};
+
+use crate::support::{KEY, assert_no_key, literal};
+
+fn setup(change: impl FnOnce(&mut Setup)) -> Setup {
+    let mut setup = Setup::default();
+    change(&mut setup);
+    setup
+}
+
+#[track_caller]
+fn check(variables: &[&str], setup: &Setup, expected: &str) {
+    let lookup = |name: &str| variables.contains(&name).then(|| KEY.to_owned());
+    let shown = match choose(setup, Purpose::Answer, &Taping::Off, &lookup) {
+        Ok(chosen) => {
+            assert_no_key(&format!("{chosen:?}"));
+            let way = match &chosen.way {
+                Way::Api(plan) => {
+                    format!(
+                        "api {} {}",
+                        plan.first.route.provider.name(),
+                        plan.first.route.model
+                    )
+                }
+                Way::Command(plan) => format!("command {}", plan.words.program),
+                Way::Stdio(plan) => format!("stdio {}", plan.program),
+                way => way.mode().to_string(),
+            };
+            let warnings: Vec<String> = chosen.warnings.iter().map(|w| format!(" ! {w}")).collect();
+            format!("{way}{}", warnings.concat())
+        }
+        Err(error) => {
+            assert_no_key(&format!("{error} {error:?}"));
+            format!("{}: {error}", error.code())
+        }
+    };
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn auto_takes_a_provider_with_a_key_then_a_command_then_nobody() {
+    let anthropic = |s: &mut Setup| {
+        s.provider = Some(Provider::Anthropic);
+        s.model = Some("claude-sonnet-4-5".into());
+    };
+    check(&[], &Setup::default(), "stdout");
+    check(&["ANTHROPIC_API_KEY"], &Setup::default(), "stdout");
+    check(
+        &["ANTHROPIC_API_KEY"],
+        &setup(anthropic),
+        "api anthropic claude-sonnet-4-5",
+    );
+    let by_model = setup(|s| s.model = Some("claude-sonnet-4-5".into()));
+    check(
+        &["ANTHROPIC_API_KEY"],
+        &by_model,
+        "api anthropic claude-sonnet-4-5",
+    );
+    check(&[], &by_model, "stdout");
+    check(
+        &["OPENAI_API_KEY"],
+        &setup(anthropic),
+        "stdout ! `ai.provider` is set, but ANTHROPIC_API_KEY is not set; it is not asked.",
+    );
+    let both = setup(|s| {
+        anthropic(s);
+        s.command = Some("llm -m x".into());
+    });
+    check(
+        &["ANTHROPIC_API_KEY"],
+        &both,
+        "api anthropic claude-sonnet-4-5",
+    );
+    check(
+        &[],
+        &both,
+        "command llm ! `ai.provider` is set, but ANTHROPIC_API_KEY is not set; it is not asked.",
+    );
+    check(
+        &[],
+        &setup(|s| s.command = Some("claude -p {prompt}".into())),
+        "command claude",
+    );
+    check(
+        &["ANTHROPIC_API_KEY"],
+        &setup(|s| s.command = Some(" ".into())),
+        "stdout",
+    );
+    let local = setup(|s| {
+        s.provider = Some(Provider::Ollama);
+        s.model = Some("qwen3:8b".into());
+    });
+    check(&[], &local, "api ollama qwen3:8b");
+}
+
+#[test]
+fn keys_come_by_reference_and_a_written_key_is_warned_about() {
+    let with_key = |key: Option<llm::Secret>| {
+        setup(|s| {
+            s.provider = Some(Provider::Anthropic);
+            s.model = Some("claude-sonnet-4-5".into());
+            s.api_key = key;
+        })
+    };
+    let by_name = || with_key(Some(llm::Secret::new("$MINE")));
+    check(&["MINE"], &by_name(), "api anthropic claude-sonnet-4-5");
+    check(
+        &["ANTHROPIC_API_KEY"],
+        &by_name(),
+        "stdout ! `ai.provider` is set, but $MINE is not set; it is not asked.",
+    );
+    check(
+        &[],
+        &with_key(literal()),
+        "api anthropic claude-sonnet-4-5 ! `ai.api_key` holds a key itself. Put the key in a variable \
+         and write `api_key = \"$NAME\"`: files with keys get shared.",
+    );
+    let explicit = Setup {
+        mode: Mode::Api,
+        ..by_name()
+    };
+    check(
+        &["ANTHROPIC_API_KEY"],
+        &explicit,
+        "AI_API_KEY_MISSING: `ai.api_key` refers to MINE, which is not set. Set MINE to the key for anthropic.",
+    );
+}
+
+#[test]
+fn what_a_mode_needs_and_has_not_is_said() {
+    let mode = |mode| setup(|s| s.mode = mode);
+    check(
+        &["ANTHROPIC_API_KEY"],
+        &mode(Mode::Api),
+        "AI_API_KEY_MISSING: the mode `api` needs a provider, and none is set. Set `ai.provider` (one of \
+         anthropic, openai, google, openrouter, ollama, compatible) and `ai.model` in drawloom.toml, and the \
+         key in its variable (one of ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY, \
+         GEMINI_API_KEY, OPENROUTER_API_KEY).",
+    );
+    let anthropic = setup(|s| {
+        s.mode = Mode::Api;
+        s.provider = Some(Provider::Anthropic);
+        s.model = Some("claude-sonnet-4-5".into());
+    });
+    check(
+        &[],
+        &anthropic,
+        "AI_API_KEY_MISSING: there is no API key for anthropic. Set ANTHROPIC_API_KEY, or \
+         `ai.api_key = \"$NAME\"` to read it from another variable.",
+    );
+    let no_model = setup(|s| s.provider = Some(Provider::OpenAi));
+    check(
+        &["OPENAI_API_KEY"],
+        &no_model,
+        "AI_PROVIDER_UNAVAILABLE: there is no model for the provider openai. Set `ai.model`; \
+         `drawloom ai models` lists them.",
+    );
+    check(
+        &[],
+        &mode(Mode::Command),
+        "AI_TRANSPORT_FAILED: the mode `command` needs `ai.command`, which is not set. Write for instance \
+         `command = \"claude -p {prompt}\"` under [ai] in drawloom.toml, or use another mode.",
+    );
+    check(
+        &[],
+        &mode(Mode::Stdio),
+        "AI_TRANSPORT_FAILED: the mode `stdio` needs `ai.stdio_command`, which is not set. Write for instance \
+         `stdio_command = \"python3 answer.py\"` under [ai] in drawloom.toml, or use another mode.",
+    );
+    check(&[], &mode(Mode::Stdout), "stdout");
+    check(&[], &mode(Mode::Off), "off");
+}
+
+#[test]
+fn purposes_have_models_of_their_own_and_fallbacks_their_own_keys() {
+    let setup = setup(|s| {
+        s.provider = Some(Provider::Anthropic);
+        s.base_url = Some("http://127.0.0.1:1".into());
+        s.model = Some("claude-a".into());
+        s.models.plan = Some("claude-b".into());
+        s.fallbacks = vec!["gpt-5".into(), "claude-c".into()];
+    });
+    let lookup = |name: &str| Some(format!("key-of-{name}"));
+    let plan = |purpose| match choose(&setup, purpose, &Taping::Off, &lookup).unwrap().way {
+        Way::Api(plan) => plan,
+        way => panic!("{way:?}"),
+    };
+    assert_eq!(plan(Purpose::Answer).first.route.model, "claude-a");
+    let plan = plan(Purpose::Plan);
+    assert_eq!(plan.first.route.model, "claude-b");
+    let shown: Vec<_> = plan
+        .fallbacks
+        .iter()
+        .map(|served| {
+            let key = served.endpoint.key.as_ref().unwrap().expose();
+            let base = served.endpoint.base_url.as_deref().unwrap_or("-");
+            format!("{} {key} {base}", served.route.model)
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "gpt-5 key-of-OPENAI_API_KEY -",
+            "claude-c key-of-ANTHROPIC_API_KEY http://127.0.0.1:1"
+        ]
+    );
+}
+
+#[test]
+fn words_that_are_none_say_what_was_meant() {
+    let wrong = |text: &str| text.parse::<Mode>().unwrap_err().to_string();
+    assert_eq!(" API ".parse::<Mode>().unwrap(), Mode::Api);
+    assert_eq!(
+        wrong("stdot"),
+        "\"stdot\" is not an AI mode. Did you mean `stdout`? Use one of auto, api, command, stdio, stdout, off."
+    );
+    assert_eq!(
+        wrong("nobody"),
+        "\"nobody\" is not an AI mode. Use one of auto, api, command, stdio, stdout, off."
+    );
+    assert_eq!(
+        transport::provider("antropic").unwrap_err().to_string(),
+        "\"antropic\" is not a provider. Did you mean `anthropic`? Use one of anthropic, openai, google, \
+         openrouter, ollama, compatible."
+    );
+    assert!(
+        "per_block"
+            .parse::<transport::CommandMode>()
+            .unwrap_err()
+            .to_string()
+            .contains("per-block")
+    );
+}

@@ -1,0 +1,84 @@
+//! The person at the terminal, and nobody at all.
+
+use transport::{Mode, Reason, Resolution, TRIES_MAX};
+
+use crate::support::{Case, Scripted, assert_answers};
+
+fn off() -> Case<'static> {
+    let mut case = Case::default();
+    case.setup.mode = Mode::Off;
+    case
+}
+
+const TYPED: [&str; 6] = [
+    "A card that shows a customer.",
+    r#"["name","email"]"#,
+    "true",
+    "return <Card/>;\n",
+    r#"{"rows": 3}"#,
+    "",
+];
+
+#[test]
+fn a_person_is_asked_each_question() {
+    let mut person = Scripted::new(&TYPED);
+    match off().resolve(Some(&mut person)).unwrap() {
+        Resolution::Resolved(answers, _) => assert_answers(&answers),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(person.asked.len(), 6);
+    assert_eq!(person.asked[5], "6/6 note ");
+}
+
+#[test]
+fn a_wrong_answer_is_asked_again_with_what_is_wrong() {
+    let mut typed = TYPED.to_vec();
+    typed.splice(1..1, ["phone", ""]);
+    let mut person = Scripted::new(&typed);
+    assert!(matches!(
+        off().resolve(Some(&mut person)),
+        Ok(Resolution::Resolved(..))
+    ));
+    assert!(
+        person.asked[2].starts_with("2/6 fields Answer `fields`"),
+        "{:?}",
+        person.asked
+    );
+    assert!(
+        person.asked[3].contains("An answer is needed."),
+        "{:?}",
+        person.asked
+    );
+}
+
+#[test]
+fn patience_ends() {
+    let mut person = Scripted::new(&["text", "no", "no", "no", "no", "no", "no"]);
+    let error = off().resolve(Some(&mut person)).unwrap_err();
+    assert_eq!(error.code().as_str(), "AI_ANSWER_INVALID");
+    assert!(error.to_string().contains("5 tries (TRIES_MAX)"), "{error}");
+    assert_eq!(person.asked.len() as u32, 1 + TRIES_MAX);
+}
+
+#[test]
+fn a_person_who_leaves_keeps_what_was_answered() {
+    let mut person = Scripted::new(&TYPED[..2]);
+    match off().resolve(Some(&mut person)).unwrap() {
+        Resolution::Deferred(Reason::PersonLeft { answered }) => assert_eq!(answered.len(), 2),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn without_a_person_or_in_stdout_mode_somebody_else_answers() {
+    assert_eq!(
+        off().resolve(None),
+        Ok(Resolution::Deferred(Reason::NobodyThere))
+    );
+    let mut case = Case::default();
+    case.setup.mode = Mode::Stdout;
+    let mut person = Scripted::new(&TYPED);
+    let resolved = case.resolve(Some(&mut person));
+    assert_eq!(resolved, Ok(Resolution::Deferred(Reason::Stdout)));
+    assert!(person.asked.is_empty());
+}

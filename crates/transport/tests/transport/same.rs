@@ -1,0 +1,32 @@
+//! The same questions, answered the same way, give the same answers whoever is asked.
+
+use llm::Provider;
+use transport::CommandMode;
+
+use crate::support::{Case, file};
+
+#[test]
+fn every_mode_gives_the_same_answers() {
+    let script = file("tests/data/reply.py");
+    let mut per_block = Case::command(&format!("python3 {script} each {{prompt}}"));
+    per_block.setup.command_mode = CommandMode::PerBlock;
+    let answers = file("tests/data/answers.json");
+    let cases = [
+        Case::api(Provider::Anthropic, "claude-good"),
+        Case::api(Provider::OpenAi, "gpt-noisy"),
+        Case::api(Provider::Google, "gemini-fixer"),
+        Case::command(&format!("python3 {script} noisy")),
+        per_block,
+        Case::stdio(&format!(
+            "python3 {} {answers}",
+            file("../../examples/stdio/answer.py")
+        )),
+        Case::stdio(&format!(
+            "node {} {answers}",
+            file("../../examples/stdio/answer.mjs")
+        )),
+    ];
+    for mut case in cases {
+        case.answered();
+    }
+}

@@ -1,0 +1,46 @@
+//! Recording and playing back, with nobody there the second time.
+
+use std::sync::Arc;
+
+use llm::Provider;
+use transport::Taping;
+
+use crate::support::{Case, Memory, assert_no_key, file};
+
+#[test]
+fn a_recorded_run_is_repeated_without_anybody() {
+    let command = || Case::command(&format!("python3 {} fixer", file("tests/data/reply.py")));
+    let gone = || Case::command("false");
+    let api = || Case::api(Provider::Anthropic, "claude-fixer");
+    let unreachable = || {
+        let mut case = Case::api(Provider::Anthropic, "claude-fixer");
+        case.setup.base_url = Some("http://127.0.0.1:9".into());
+        // A key that is not set is no obstacle.
+        case.setup.api_key = Some(llm::Secret::new("$NO_SUCH_KEY"));
+        case
+    };
+    let pairs: [(&dyn Fn() -> Case<'static>, &dyn Fn() -> Case<'static>); 2] =
+        [(&command, &gone), (&api, &unreachable)];
+    for (first, again) in pairs {
+        let tape = Arc::new(Memory::default());
+        let mut case = Case {
+            taping: Taping::Record(tape.clone()),
+            ..first()
+        };
+        case.answered();
+        for text in tape.0.lock().unwrap().values() {
+            assert_no_key(text);
+        }
+        let mut case = Case {
+            taping: Taping::Replay(tape.clone()),
+            ..again()
+        };
+        case.answered();
+        let mut case = Case {
+            taping: Taping::Replay(tape),
+            feedback: Some("changed"),
+            ..again()
+        };
+        case.failed("AI_TRANSPORT_FAILED", "there is no recording");
+    }
+}
