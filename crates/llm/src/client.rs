@@ -219,11 +219,15 @@ impl Client {
     ) -> Result<()> {
         let bytes = answer.whole().await?;
         let text = String::from_utf8_lossy(&bytes);
+        let begins = |sign: &str| text.trim_start().starts_with(sign);
         let read = match serde_json::from_str::<Value>(&text) {
             Ok(body) => reader.whole(&body, observer),
-            Err(_) if text.trim_start().starts_with('<') => {
-                Err(Misread::Shape("it is a web page".to_owned()))
+            // A stream that is not called one.
+            Err(_) if begins("data:") || begins("event:") => {
+                let mut events = Decoder::default().push(&bytes).into_iter();
+                events.try_for_each(|event| reader.event(&event, observer).map(drop))
             }
+            Err(_) if begins("<") => Err(Misread::Shape("it is a web page".to_owned())),
             Err(error) => Err(Misread::Malformed(error.to_string())),
         };
         read.map_err(|misread| self.misread(misread, model, &text))

@@ -41,6 +41,22 @@ const SIGNS: [(&str, Quirk); 16] = [
     ("grammar", Quirk::NoNativeJson),
 ];
 
+/// A value out of range names the same things, and is the caller's mistake.
+const UNSUPPORTED: [&str; 12] = [
+    "unsupported",
+    "not support",
+    "deprecated",
+    "unrecognized",
+    "unknown",
+    "not permitted",
+    "unexpected",
+    "instead",
+    "only",
+    "unavailable",
+    "not available",
+    "extra",
+];
+
 impl Quirk {
     /// The quirk a refusal reveals, if leaving that part out would change the request.
     pub(crate) fn learn(
@@ -55,10 +71,11 @@ impl Quirk {
             return None;
         }
         let said = error.provider_message.as_deref()?.to_ascii_lowercase();
+        let unsupported = UNSUPPORTED.iter().any(|word| said.contains(word));
         let applies = |quirk: &Quirk| match quirk {
-            Quirk::NoTemperature => request.temperature.is_some(),
+            Quirk::NoTemperature => request.temperature.is_some() && unsupported,
             Quirk::NoNativeJson => request.output != Output::Text,
-            Quirk::OtherMaxTokens => true,
+            Quirk::OtherMaxTokens => unsupported,
             Quirk::NoStreamUsage => streamed,
         };
         let named = SIGNS
@@ -150,6 +167,12 @@ mod tests {
             Some(Quirk::NoStreamUsage),
         );
         check(400, "messages: roles must alternate", None);
+        check(400, "temperature: must be between 0 and 1", None);
+        check(
+            400,
+            "max_tokens: 99999 > 8192, the maximum for this model",
+            None,
+        );
         check(500, "temperature too high in rack 4", None);
         check(401, "temperature", None);
     }

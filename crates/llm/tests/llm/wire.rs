@@ -352,3 +352,27 @@ async fn a_server_that_does_not_stream_when_asked_is_read_all_the_same() {
         assert_eq!(watcher.text(), "Hello.");
     }
 }
+
+#[tokio::test]
+async fn a_stream_that_is_not_called_one_is_read_all_the_same() {
+    for provider in FORMATS {
+        let (_, streamed) = hello(provider);
+        let server = Scripted::start(vec![json(streamed), json(&streamed[..streamed.len() / 2])]);
+        let client = client(provider, &server.url);
+        let mut watcher = Watcher::new(Mode::Streamed);
+        assert_eq!(
+            ask(&client, &Request::ask("m", "q"), &mut watcher)
+                .await
+                .unwrap()
+                .text(),
+            "Hello."
+        );
+        let error = ask(&client, &Request::ask("m", "q"), &mut watcher)
+            .await
+            .unwrap_err();
+        assert!(
+            error.to_string().contains("stopped before its end"),
+            "{error}"
+        );
+    }
+}

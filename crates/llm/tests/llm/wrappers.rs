@@ -148,11 +148,11 @@ async fn retries_end_and_the_error_names_the_limit() {
     .await;
     let little = RetryLimits {
         attempts_max: 100,
-        total_ms_max: 200,
+        total_ms_max: 100,
         ..QUICK
     };
-    let server = vec![failing(429, &[("retry-after-ms", "90")])];
-    check_given_up(server, little, 3, "limit `total_ms_max` = 200").await;
+    let server = vec![failing(429, &[("retry-after-ms", "250")])];
+    check_given_up(server, little, 1, "limit `total_ms_max` = 100").await;
     let once = RetryLimits {
         attempts_max: 1,
         ..QUICK
