@@ -44,13 +44,14 @@ pub(crate) struct Over<'o> {
 /// How an engine is set up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Settings {
+    pub(crate) limits: template::Limits,
     pub(crate) now_ms: Option<f64>,
     pub(crate) strict: bool,
 }
 
 impl Evaluator {
     pub(crate) fn new(files: &Files, settings: Settings) -> Self {
-        let mut engine = Engine::new(Rc::new(files.clone()));
+        let mut engine = Engine::new(Rc::new(files.clone())).with_limits(settings.limits);
         if let Some(now_ms) = settings.now_ms {
             engine = engine.with_now_ms(now_ms);
         }

@@ -28,6 +28,8 @@ pub struct Request {
     pub prompt_template: Option<String>,
     /// Names that nothing defines are an error.
     pub strict: Strictness,
+    /// How much one render may use.
+    pub limits: template::Limits,
     /// The time, without which templates cannot ask for it.
     pub now_ms: Option<f64>,
     /// Ends running commands.

@@ -72,6 +72,7 @@ impl<'s> Session<'s> {
         let library = Library::new(
             root,
             Settings {
+                limits: request.limits,
                 now_ms: request.now_ms,
                 strict,
             },

@@ -180,6 +180,7 @@ impl Run {
             } else {
                 Strictness::Lenient
             },
+            limits: project.settings.limits,
             now_ms: Some(session.surroundings.now_ms),
             cancel: Some(interrupt::cancel()),
         })

@@ -61,6 +61,7 @@ impl Update {
             },
             rerun_command: rerun.command,
             answers_path: rerun.answers_path,
+            limits: project.settings.limits,
             now_ms: Some(session.surroundings.now_ms),
             cancel: Some(interrupt::cancel()),
             ..Request::default()

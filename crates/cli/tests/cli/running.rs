@@ -360,3 +360,25 @@ fn a_broken_settings_file_is_shown_where_it_breaks() {
         },
     );
 }
+
+#[test]
+fn the_projects_limits_hold_for_recipes_too() {
+    let project = Project::with(&[
+        (
+            ".drawloom/recipes/long/recipe.yml",
+            "name: long\nsteps:\n  - name: long\n    template: long.jig\n",
+        ),
+        (
+            ".drawloom/recipes/long/long.jig",
+            "---\nto: long.txt\n---\n{{ 'x'.repeat(2000) }}\n",
+        ),
+        ("drawloom.toml", "[limits]\nstring_bytes_max = 1000\n"),
+    ]);
+    let expect = Expect {
+        exit: 1,
+        out: Nothing,
+        err: Has(&["string_bytes_max = 1000"]),
+    };
+    check(&project, "run long", expect);
+    assert!(!project.path().join("long.txt").exists());
+}
