@@ -74,13 +74,9 @@ impl Stdio {
         let mut session = self.connected()?;
         self.requests += 1;
         session.say(&ask_line(self.requests, request));
-        let answered = self.converse(&mut session, request.questionnaire, observer);
-        match &answered {
-            // It may be asked again; whatever it still says about this request is ignored.
-            Ok(_) => self.session = Some(session),
-            Err(error) if error.code() == Code::AnswerInvalid => self.session = Some(session),
-            Err(_) => drop(session),
-        }
+        let answered = self.converse(&mut session, request.questionnaire, observer)?;
+        // It may be asked again; whatever it still says about this request is ignored.
+        self.session = Some(session);
         answered
     }
 
@@ -107,19 +103,20 @@ impl Stdio {
         Ok(session)
     }
 
-    /// Listens until the request is answered, and sends invalid answers back.
+    /// Listens until the request is answered, and sends invalid answers back. The outer error is
+    /// one after which there is nobody to talk to.
     fn converse(
         &mut self,
         session: &mut Session,
         asked: &Questionnaire,
         observer: &mut dyn Observer,
-    ) -> Result<Answers> {
+    ) -> Result<Result<Answers>> {
         let mut patience = Patience::new(self.plan.timeout);
         let mut corrections = 0;
         loop {
             let answers = match self.listen(session, &mut patience, observer)? {
                 Message::Answers(answers) => answers,
-                Message::Failed { code, message } => return Err(self.gave_up(code, &message)),
+                Message::Failed { code, message } => return Ok(Err(self.gave_up(code, &message))),
                 Message::Alive(text) => {
                     patience.renew();
                     observer.notice(Event::Progress(&text));
@@ -138,12 +135,12 @@ impl Stdio {
             let why = match read(&answers, asked) {
                 Ok(answers) => {
                     session.say(&json!({ "type": "accepted", "id": self.requests }).to_string());
-                    return Ok(answers);
+                    return Ok(Ok(answers));
                 }
                 Err(why) => why,
             };
             if corrections == CORRECTIONS_MAX {
-                return Err(Error::unusable(&self.name(), &why));
+                return Ok(Err(Error::unusable(&self.name(), &why)));
             }
             corrections += 1;
             observer.notice(Event::Correcting {

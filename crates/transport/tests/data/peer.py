@@ -13,7 +13,7 @@ def say(kind, **fields):
 
 
 def heard(word):
-    if what == "good":
+    if argument.startswith("/"):
         with open(argument, "a") as log:
             log.write(word + " ")
 

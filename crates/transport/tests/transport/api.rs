@@ -110,7 +110,7 @@ fn providers_say_why_and_their_words_hold_no_key() {
         assert!(error.to_string().contains("attempts_max"), "{error}");
         let mut case = Case::api(provider, &format!("{family}-badkey"));
         case.setup.api_key = crate::support::literal();
-        let error = case.resolve(None).unwrap_err();
+        let error = case.failed("AI_API_KEY_MISSING", "refused the API key");
         assert!(error.to_string().contains("[key removed]"), "{error}");
     }
 }

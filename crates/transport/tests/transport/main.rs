@@ -3,6 +3,7 @@
     clippy::disallowed_methods,
     clippy::disallowed_types,
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     reason = "tests build their own fixtures"
 )]
@@ -14,6 +15,7 @@ mod cancel;
 mod choosing;
 mod command;
 mod off;
+mod peers;
 mod same;
 mod stdio;
 mod tapes;

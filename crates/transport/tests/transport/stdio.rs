@@ -91,9 +91,13 @@ fn silence_has_an_end_and_progress_is_not_silence() {
 }
 
 #[test]
-fn it_may_say_that_it_cannot() {
-    let error = peer("error").failed("AI_RATE_LIMITED", "could not answer: try tomorrow. Mend");
+fn it_may_say_that_it_cannot_and_is_told_goodbye_all_the_same() {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let path = log.path().to_str().unwrap();
+    let mut case = peer(&format!("error {path}"));
+    let error = case.failed("AI_RATE_LIMITED", "could not answer: try tomorrow. Mend");
     assert!(!error.is_cancelled());
+    assert_eq!(std::fs::read_to_string(path).unwrap(), "hello ask 1 bye ");
     peer("other-protocol").failed("AI_TRANSPORT_FAILED", "version 9 of the protocol, not 1");
 }
 

@@ -19,8 +19,8 @@ fn a_recorded_run_is_repeated_without_anybody() {
         case.setup.api_key = Some(llm::Secret::new("$NO_SUCH_KEY"));
         case
     };
-    let pairs: [(&dyn Fn() -> Case<'static>, &dyn Fn() -> Case<'static>); 2] =
-        [(&command, &gone), (&api, &unreachable)];
+    type Make<'a> = &'a dyn Fn() -> Case<'static>;
+    let pairs: [(Make<'_>, Make<'_>); 2] = [(&command, &gone), (&api, &unreachable)];
     for (first, again) in pairs {
         let tape = Arc::new(Memory::default());
         let mut case = Case {
