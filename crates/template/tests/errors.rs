@@ -1,5 +1,6 @@
 //! How errors look: one line, and the report with the source, the caret and the way there.
 
+// tidy: allow text-form, because a tab in the source is what one of the cases is about
 #![allow(
     clippy::unwrap_used,
     clippy::too_many_lines,

@@ -82,7 +82,8 @@ impl TextFile {
 
     /// Data that is compared byte for byte is left as it is.
     pub(crate) fn is_data(&self) -> bool {
-        self.folders().any(|folder| DATA_FOLDERS.contains(&folder))
+        let beside_tests = self.extension() != "rs" && self.folders().any(|it| it == "tests");
+        beside_tests || self.folders().any(|folder| DATA_FOLDERS.contains(&folder))
     }
 
     /// Source of ours, which the Rust habits are about.
