@@ -1,4 +1,10 @@
 //! Reading and patching data files: what is kept, what is refused, and that merging is exact.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests fail loudly"
+)]
 
 use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
 use proptest::test_runner::Config;
@@ -518,7 +524,7 @@ fn damaged(text: &str, wounds: &[(prop::sample::Index, u8)]) -> String {
                 let mut cut = text.clone();
                 match kind {
                     4 => drop(cut.remove(at)),
-                    5 => cut.insert_str(at, "\n"),
+                    5 => cut.insert(at, '\n'),
                     6 => cut.insert(at, ' '),
                     _ => cut.truncate(at),
                 }

@@ -3,26 +3,42 @@
 use super::prompts::{self, Question};
 use super::template::{self, Template};
 use super::variables::declare;
-use super::{Conversion, File, HOOKS, IGNORED, Warning, file_name, write};
+use super::{Conversion, File, HOOKS, IGNORED, Sources, Warning, file_name, write};
 
-/// Converts an action; `all` are all files, for those that `from` names.
-pub(super) fn convert(generator: &str, action: &str, own: &[File<'_>], all: &[File<'_>]) -> Conversion {
-    let mut made = Making { dir: format!("{generator}/{action}"), ..Making::default() };
+/// Converts an action.
+pub(super) fn convert(
+    (generator, action): (&str, &str),
+    own: &[File<'_>],
+    sources: &Sources<'_>,
+) -> Conversion {
+    let mut made = Making {
+        dir: format!("{generator}/{action}"),
+        ..Making::default()
+    };
     let hook = HOOKS.iter().find_map(|name| {
-        own.iter().find(|(path, _)| path.strip_prefix(&made.dir) == Some(&format!("/{name}")))
+        own.iter()
+            .find(|(path, _)| path.strip_prefix(&made.dir) == Some(&format!("/{name}")))
     });
     for (path, text) in own {
         let name = file_name(path);
         if IGNORED.contains(&name) {
             if name == ".hygenignore" {
-                made.warn(path, 1, "left out: remove the templates it names from the recipe by hand");
+                made.warn(
+                    path,
+                    1,
+                    "left out: remove the templates it names from the recipe by hand",
+                );
             }
         } else if hook.is_some_and(|(hook, _)| hook == path) {
             made.asked(path, text);
         } else if HOOKS.iter().any(|hook| name.ends_with(hook)) {
-            made.warn(path, 1, "hygen does not read this file either; it was left out");
+            made.warn(
+                path,
+                1,
+                "hygen does not read this file either; it was left out",
+            );
         } else {
-            made.template(path, text, all);
+            made.template(path, text, sources);
         }
     }
     made.finish(generator, action)
@@ -46,20 +62,26 @@ impl Making {
         self.questions.extend(asked.questions);
     }
 
-    fn template(&mut self, path: &str, text: &str, all: &[File<'_>]) {
+    fn template(&mut self, path: &str, text: &str, sources: &Sources<'_>) {
         let template = template::convert(path, text);
         for (line, message) in &template.warnings {
             self.warn(path, *line, message.clone());
         }
         if !template.does_something {
-            let message = "hygen does nothing with this file (no `to`, `sh`, `message` or `echo`); it was left out";
-            self.warn(path, 1, message);
+            if template.warnings.is_empty() && !sources.taken.iter().any(|taken| taken == path) {
+                let message = "hygen does nothing with this file (it has no `to`, `sh`, `message` or `echo`); \
+                               it was left out";
+                self.warn(path, 1, message);
+            }
             return;
         }
         if let Some((line, from)) = &template.from {
-            match all.iter().find(|(path, _)| path == from) {
+            match sources.files.iter().find(|(path, _)| path == from) {
                 Some((_, text)) => {
-                    let copy = (format!("{}/{}", self.dir, template::copied(from)), (*text).to_owned());
+                    let copy = (
+                        format!("{}/{}", self.dir, template::copied(from)),
+                        (*text).to_owned(),
+                    );
                     if !self.files.contains(&copy) {
                         self.files.push(copy);
                     }
@@ -67,7 +89,9 @@ impl Making {
                 None => self.warn(
                     path,
                     *line,
-                    format!("there is no `{from}` below _templates; put the file beside recipe.yml"),
+                    format!(
+                        "there is no `{from}` below _templates; put the file beside recipe.yml"
+                    ),
                 ),
             }
         }
@@ -76,37 +100,59 @@ impl Making {
 
     fn finish(mut self, generator: &str, action: &str) -> Conversion {
         if self.templates.is_empty() {
-            let path = self.dir.clone();
-            self.warn(&path, 1, "this action has no templates that do anything; it was left out");
-            return Conversion { files: Vec::new(), warnings: self.warnings };
+            return Conversion {
+                files: Vec::new(),
+                warnings: self.warnings,
+            };
         }
         let mut uses = Vec::new();
         let mut places = Vec::new();
         for template in &self.templates {
             uses.extend(template.uses.iter().cloned());
-            places.extend(template.uses.iter().map(|(used, line)| (&used.name, &template.path, *line)));
+            places.extend(
+                template
+                    .uses
+                    .iter()
+                    .map(|(used, line)| (&used.name, &template.path, *line)),
+            );
         }
         let declared = declare(generator, action, &self.questions, &uses);
         for (line, message) in declared.warnings {
-            let place = places.iter().find(|(name, _, at)| *at == line && message.contains(name.as_str()));
+            let place = places
+                .iter()
+                .find(|(name, _, at)| *at == line && message.contains(name.as_str()));
             let file = place.map_or_else(|| self.dir.clone(), |(_, path, _)| (*path).clone());
-            self.warnings.push(Warning { file, line, message });
+            self.warnings.push(Warning {
+                file,
+                line,
+                message,
+            });
         }
         let names = self.names();
         let steps: Vec<&str> = names.iter().map(String::as_str).collect();
         let recipe = write::recipe((generator, action), &declared.variables, &steps);
-        self.files.push((format!("{}/recipe.yml", self.dir), recipe));
+        self.files
+            .push((format!("{}/recipe.yml", self.dir), recipe));
         for (template, name) in self.templates.iter().zip(&names) {
-            self.files.push((format!("{}/templates/{name}", self.dir), template.text.clone()));
+            self.files.push((
+                format!("{}/templates/{name}", self.dir),
+                template.text.clone(),
+            ));
         }
-        Conversion { files: self.files, warnings: self.warnings }
+        Conversion {
+            files: self.files,
+            warnings: self.warnings,
+        }
     }
 
     /// A file name for each template: its own, told apart where two would be the same.
     fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for template in &self.templates {
-            let inside = template.path.strip_prefix(&self.dir).unwrap_or(&template.path);
+            let inside = template
+                .path
+                .strip_prefix(&self.dir)
+                .unwrap_or(&template.path);
             let base = inside.trim_start_matches('/').replace('/', "-");
             let base = base.strip_suffix(".t").unwrap_or(&base);
             let base = base.strip_suffix(".ejs").unwrap_or(base);
@@ -122,6 +168,10 @@ impl Making {
     }
 
     fn warn(&mut self, file: &str, line: u32, message: impl Into<String>) {
-        self.warnings.push(Warning { file: file.to_owned(), line, message: message.into() });
+        self.warnings.push(Warning {
+            file: file.to_owned(),
+            line,
+            message: message.into(),
+        });
     }
 }

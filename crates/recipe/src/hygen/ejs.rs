@@ -14,7 +14,10 @@ pub(super) struct Piece {
 pub(super) enum PieceKind {
     Text(String),
     /// `<%= %>` and `<%- %>`; the first writes `&lt;` for `<`.
-    Print { code: String, escapes_html: bool },
+    Print {
+        code: String,
+        escapes_html: bool,
+    },
     /// `<% %>`.
     Code(String),
     /// `<%# %>`.
@@ -28,7 +31,9 @@ pub(super) struct Unclosed {
 }
 
 /// In the order in which they are tried.
-const TOKENS: [&str; 10] = ["<%%", "%%>", "<%=", "<%-", "<%_", "<%#", "<%", "%>", "-%>", "_%>"];
+const TOKENS: [&str; 10] = [
+    "<%%", "%%>", "<%=", "<%-", "<%_", "<%#", "<%", "%>", "-%>", "_%>",
+];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
@@ -67,7 +72,9 @@ pub(super) fn cut(text: &str, line: u32) -> Result<Vec<Piece>, Unclosed> {
     }
     cutter.between(rest);
     match cutter.mode {
-        Mode::Tag(_) => Err(Unclosed { line: cutter.tag_line }),
+        Mode::Tag(_) => Err(Unclosed {
+            line: cutter.tag_line,
+        }),
         _ => Ok(cutter.pieces),
     }
 }
@@ -85,7 +92,11 @@ impl Cutter {
         match (self.mode, token) {
             (Mode::Tag(_), "%>" | "-%>" | "_%>") => self.close(token),
             // A tag holds one stretch of code and nothing else.
-            (Mode::Tag(_), _) => return Err(Unclosed { line: self.tag_line }),
+            (Mode::Tag(_), _) => {
+                return Err(Unclosed {
+                    line: self.tag_line,
+                });
+            }
             (_, "<%%") => {
                 self.print("<%");
                 self.mode = Mode::Literal;
@@ -115,12 +126,22 @@ impl Cutter {
         let code = std::mem::take(&mut self.code);
         let source = format!("{open}{code}{token}");
         let kind = match open {
-            "<%=" => PieceKind::Print { code, escapes_html: true },
-            "<%-" => PieceKind::Print { code, escapes_html: false },
+            "<%=" => PieceKind::Print {
+                code,
+                escapes_html: true,
+            },
+            "<%-" => PieceKind::Print {
+                code,
+                escapes_html: false,
+            },
             "<%#" => PieceKind::Comment(code),
             _ => PieceKind::Code(code),
         };
-        self.pieces.push(Piece { kind, source, line: self.tag_line });
+        self.pieces.push(Piece {
+            kind,
+            source,
+            line: self.tag_line,
+        });
         self.mode = Mode::Text;
         self.truncate = token.len() == 3;
     }
@@ -135,12 +156,21 @@ impl Cutter {
         };
         // An empty stretch between two tags does not use the truncation up in EJS either, because
         // the end of the second tag decides anew.
-        if let Some(Piece { kind: PieceKind::Text(last), source, .. }) = self.pieces.last_mut() {
+        if let Some(Piece {
+            kind: PieceKind::Text(last),
+            source,
+            ..
+        }) = self.pieces.last_mut()
+        {
             last.push_str(shown);
             source.push_str(text);
         } else if !text.is_empty() {
             let kind = PieceKind::Text(shown.to_owned());
-            self.pieces.push(Piece { kind, source: text.to_owned(), line: self.line });
+            self.pieces.push(Piece {
+                kind,
+                source: text.to_owned(),
+                line: self.line,
+            });
         }
     }
 }
@@ -149,7 +179,11 @@ impl Cutter {
 fn without_spaces_around_underscores(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = [rest.find("<%_"), rest.find("_%>")].into_iter().flatten().min() {
+    while let Some(at) = [rest.find("<%_"), rest.find("_%>")]
+        .into_iter()
+        .flatten()
+        .min()
+    {
         let (before, mark) = (&rest[..at], &rest[at..at + 3]);
         let blanks = [' ', '\t'];
         rest = &rest[at + 3..];
@@ -169,7 +203,10 @@ fn next_token(text: &str) -> Option<(usize, &'static str)> {
     let mut from = 0;
     while let Some(found) = text[from..].find(['<', '%', '-', '_']) {
         let at = from + found;
-        if let Some(token) = TOKENS.into_iter().find(|token| text[at..].starts_with(token)) {
+        if let Some(token) = TOKENS
+            .into_iter()
+            .find(|token| text[at..].starts_with(token))
+        {
             return Some((at, token));
         }
         from = at + 1;

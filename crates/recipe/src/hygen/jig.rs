@@ -6,11 +6,34 @@ use super::weave::{Block, Line, Part};
 /// What the body of a block is moved in by. Jig moves it out again.
 const STEP: &str = "  ";
 
+/// What stands above a first line that may be empty.
+const BEGINS: &str = "the text begins below";
+
 /// Words that make a line a tag; a component could add more, but a converted kit has none.
 const TAGS: [&str; 23] = [
-    "if", "elseif", "else", "unless", "each", "let", "assign", "eval", "include", "includeIf",
-    "component", "slot", "inject", "stack", "pushTo", "pushOnceTo", "debugger", "newError", "ai",
-    "context", "prompt", "output", "example",
+    "if",
+    "elseif",
+    "else",
+    "unless",
+    "each",
+    "let",
+    "assign",
+    "eval",
+    "include",
+    "includeIf",
+    "component",
+    "slot",
+    "inject",
+    "stack",
+    "pushTo",
+    "pushOnceTo",
+    "debugger",
+    "newError",
+    "ai",
+    "context",
+    "prompt",
+    "output",
+    "example",
 ];
 
 /// The text of a template.
@@ -18,14 +41,32 @@ pub(super) fn write(blocks: &[Block], ends_line: bool) -> String {
     let mut lines = Vec::new();
     if !begins_surely(blocks) {
         // Jig takes one line break off the beginning; this is where it comes from.
-        lines.push(comment("the text begins below"));
+        lines.push(comment(BEGINS));
     }
     write_blocks(blocks, "", &mut lines);
-    let mut text = lines.join("\n");
-    if ends_line && !text.is_empty() {
-        text.push('\n');
+    if lines.is_empty() {
+        return String::new();
     }
-    text
+    // Jig takes one line break off the end as well, and gives it back only where one is missing.
+    // So where the last line may turn out empty, there is one more to take.
+    match (ends_line, ends_surely(blocks, true)) {
+        (true, true) => lines.push(String::new()),
+        (true, false) => lines.extend([String::new(), String::new()]),
+        (false, true) => {}
+        (false, false) => lines.extend([String::new(), comment("the text ends above")]),
+    }
+    lines.join("\n")
+}
+
+/// The same without what keeps line breaks at both ends, which do not matter in an attribute.
+pub(super) fn bare(text: &str) -> String {
+    let text = text
+        .strip_prefix(&format!("{}\n", comment(BEGINS)))
+        .unwrap_or(text);
+    match text.strip_suffix("\n\n") {
+        Some(text) => format!("{text}\n"),
+        None => text.to_owned(),
+    }
 }
 
 /// A line with its values in braces.
@@ -73,12 +114,34 @@ fn begins_surely(blocks: &[Block]) -> bool {
     }
 }
 
+/// Whether the last line of output is never empty; `before` says so of what stands above.
+fn ends_surely(blocks: &[Block], before: bool) -> bool {
+    let mut sure = before;
+    for block in blocks {
+        sure = match block {
+            Block::Line(line) => line
+                .iter()
+                .any(|part| matches!(part, Part::Text(text) if !text.is_empty())),
+            Block::Quiet(_) | Block::Comment(_) => sure,
+            Block::Tagged(branches) => {
+                let else_prints = branches.last().is_some_and(|(tag, _)| tag == "@else");
+                (else_prints || sure) && branches.iter().all(|(_, body)| ends_surely(body, sure))
+            }
+        };
+    }
+    sure
+}
+
 fn write_blocks(blocks: &[Block], shift: &str, lines: &mut Vec<String>) {
     for (at, block) in blocks.iter().enumerate() {
         match block {
             Block::Line(parts) => {
                 let text = line(parts);
-                lines.push(if text.is_empty() { text } else { format!("{shift}{text}") });
+                lines.push(if text.is_empty() {
+                    text
+                } else {
+                    format!("{shift}{text}")
+                });
             }
             Block::Quiet(tag) => {
                 let indent = indent_of(&blocks[at..]).unwrap_or_default();
@@ -93,7 +156,10 @@ fn write_blocks(blocks: &[Block], shift: &str, lines: &mut Vec<String>) {
                 for (tag, body) in branches {
                     let indent = indent_of(body);
                     let deeper = if indent.is_some() { STEP } else { "" };
-                    lines.push(format!("{shift}{}{tag}", indent.as_ref().unwrap_or(&fallback)));
+                    lines.push(format!(
+                        "{shift}{}{tag}",
+                        indent.as_ref().unwrap_or(&fallback)
+                    ));
                     write_blocks(body, &format!("{shift}{deeper}"), lines);
                 }
                 lines.push(format!("{shift}{fallback}@end"));
@@ -160,8 +226,14 @@ mod tests {
             (vec![text("@Entity()")], "@Entity()"),
             (vec![text("@end")], "{{ '@' }}end"),
             (vec![text("a {{ b }} c")], "a {{ '{{' }} b }} c"),
-            (vec![text("@"), print("scope"), text("/x")], "{{ '@' }}{{ scope }}/x"),
-            (vec![text("${"), print("x"), text("}")], "${{ '{' }}{{ x }}}"),
+            (
+                vec![text("@"), print("scope"), text("/x")],
+                "{{ '@' }}{{ scope }}/x",
+            ),
+            (
+                vec![text("${"), print("x"), text("}")],
+                "${{ '{' }}{{ x }}}",
+            ),
             (vec![print("x"), text("  ")], "{{ x }}{{ '  ' }}"),
             (vec![text("a  ")], "a  "),
             (vec![text("@{{ x")], "{{ '@' }}{{ '{{' }} x"),

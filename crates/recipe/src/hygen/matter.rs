@@ -24,10 +24,19 @@ pub(super) struct Attribute {
 
 /// Cuts a file whose line ends are `\n`.
 pub(super) fn cut(text: &str) -> Matter<'_> {
-    let whole = Matter { attributes: Vec::new(), comments: Vec::new(), body: text, body_line: 1, problem: None };
+    let whole = Matter {
+        attributes: Vec::new(),
+        comments: Vec::new(),
+        body: text,
+        body_line: 1,
+        problem: None,
+    };
     let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = bare.split_inclusive('\n');
-    let Some(first) = lines.next().filter(|line| matches!(line.trim_end_matches('\n'), "---" | "= yaml =")) else {
+    let Some(first) = lines
+        .next()
+        .filter(|line| matches!(line.trim_end_matches('\n'), "---" | "= yaml ="))
+    else {
         return whole;
     };
     let fence = first.trim_end_matches('\n');
@@ -39,8 +48,17 @@ pub(super) fn cut(text: &str) -> Matter<'_> {
             let matter = &bare[first.len()..end];
             let (body, skipped) = without_blank_lines(&bare[end + line.len()..]);
             let (attributes, problem) = attributes(matter);
-            let comments = matter.lines().filter(|line| line.starts_with('#')).collect();
-            return Matter { attributes, comments, body, body_line: count + 1 + skipped, problem };
+            let comments = matter
+                .lines()
+                .filter(|line| line.starts_with('#'))
+                .collect();
+            return Matter {
+                attributes,
+                comments,
+                body,
+                body_line: count + 1 + skipped,
+                problem,
+            };
         }
         end += line.len();
     }
@@ -64,7 +82,9 @@ fn without_blank_lines(body: &str) -> (&str, u32) {
 fn attributes(matter: &str) -> (Vec<Attribute>, Option<(u32, String)>) {
     match yaml::parse("", matter) {
         Ok(root) => {
-            let Data::Map(entries) = root.data else { return (Vec::new(), None) };
+            let Data::Map(entries) = root.data else {
+                return (Vec::new(), None);
+            };
             let attributes = entries.into_iter().map(|entry| Attribute {
                 value: entry.value.to_json(),
                 line: entry.key_at.line + 1,
@@ -74,7 +94,9 @@ fn attributes(matter: &str) -> (Vec<Attribute>, Option<(u32, String)>) {
         }
         Err(error) => {
             let found = error.diagnostics().first();
-            let line = found.and_then(|found| found.place).map_or(1, |place| place.line);
+            let line = found
+                .and_then(|found| found.place)
+                .map_or(1, |place| place.line);
             let message = found.map(|found| found.message.clone()).unwrap_or_default();
             (by_lines(matter), Some((line + 1, message)))
         }
@@ -85,7 +107,9 @@ fn attributes(matter: &str) -> (Vec<Attribute>, Option<(u32, String)>) {
 fn by_lines(matter: &str) -> Vec<Attribute> {
     let mut attributes = Vec::new();
     for (index, line) in matter.lines().enumerate() {
-        let Some((key, value)) = line.split_once(':') else { continue };
+        let Some((key, value)) = line.split_once(':') else {
+            continue;
+        };
         let is_key = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !is_key {
             continue;
@@ -95,14 +119,18 @@ fn by_lines(matter: &str) -> Vec<Attribute> {
             "false" => Value::Bool(false),
             "" | "null" | "~" => Value::Null,
             text => {
-                let inner = ['"', '\''].into_iter().find_map(|quote| {
-                    text.strip_prefix(quote)?.strip_suffix(quote)
-                });
+                let inner = ['"', '\'']
+                    .into_iter()
+                    .find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote));
                 Value::String(inner.unwrap_or(text).to_owned())
             }
         };
         let line = u32::try_from(index + 2).unwrap_or(u32::MAX);
-        attributes.push(Attribute { key: key.to_owned(), value, line });
+        attributes.push(Attribute {
+            key: key.to_owned(),
+            value,
+            line,
+        });
     }
     attributes
 }
@@ -116,7 +144,10 @@ pub(super) fn without_colours(text: &str) -> String {
         out.push_str(&rest[..at]);
         let is_open = rest[at..].starts_with('{');
         rest = &rest[at + 1..];
-        let styles = rest.find([' ', '\n']).map(|end| &rest[..end]).filter(|word| is_style(word));
+        let styles = rest
+            .find([' ', '\n'])
+            .map(|end| &rest[..end])
+            .filter(|word| is_style(word));
         match (is_open, styles) {
             (true, Some(styles)) => {
                 rest = &rest[styles.len() + 1..];
@@ -139,12 +170,29 @@ pub(super) fn without_colours(text: &str) -> String {
 
 fn is_style(word: &str) -> bool {
     const STYLES: [&str; 17] = [
-        "bold", "dim", "italic", "underline", "inverse", "hidden", "strikethrough", "black", "red",
-        "green", "yellow", "blue", "magenta", "cyan", "white", "gray", "grey",
+        "bold",
+        "dim",
+        "italic",
+        "underline",
+        "inverse",
+        "hidden",
+        "strikethrough",
+        "black",
+        "red",
+        "green",
+        "yellow",
+        "blue",
+        "magenta",
+        "cyan",
+        "white",
+        "gray",
+        "grey",
     ];
     let known = |style: &str| {
         let base = style.strip_suffix("Bright").unwrap_or(style);
-        let base = base.strip_prefix("bg").map_or(base.to_owned(), str::to_lowercase);
+        let base = base
+            .strip_prefix("bg")
+            .map_or(base.to_owned(), str::to_lowercase);
         STYLES.contains(&base.as_str())
     };
     !word.is_empty() && word.split('.').all(known)
@@ -172,6 +220,9 @@ mod tests {
 
     #[test]
     fn colours_are_taken_off() {
-        assert_eq!(without_colours("{bold hygen {green x}} {a} }"), "hygen x {a} }");
+        assert_eq!(
+            without_colours("{bold hygen {green x}} {a} }"),
+            "hygen x {a} }"
+        );
     }
 }

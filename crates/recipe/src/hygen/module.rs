@@ -52,13 +52,19 @@ pub(super) struct Module<'t> {
 
 impl<'t> Module<'t> {
     pub(super) fn of(program: &Program<'_>, text: &'t str) -> Self {
-        let mut module = Module { text, ..Module::default() };
+        let mut module = Module {
+            text,
+            ..Module::default()
+        };
         module.visit_program(program);
         module
     }
 
     fn item(&self, expression: &Expression<'_>) -> Item {
-        Item { data: self.data(expression), line: self.line(expression.span()) }
+        Item {
+            data: self.data(expression),
+            line: self.line(expression.span()),
+        }
     }
 
     fn data(&self, expression: &Expression<'_>) -> Data {
@@ -85,10 +91,16 @@ impl<'t> Module<'t> {
                 return known.map_or(Data::Code, |item| item.data.clone());
             }
             Expression::ArrayExpression(array) => {
-                let items = array.elements.iter().map(|element| match element.as_expression() {
-                    Some(expression) => self.item(expression),
-                    None => Item { data: Data::Code, line: self.line(ArrayExpressionElement::span(element)) },
-                });
+                let items = array
+                    .elements
+                    .iter()
+                    .map(|element| match element.as_expression() {
+                        Some(expression) => self.item(expression),
+                        None => Item {
+                            data: Data::Code,
+                            line: self.line(ArrayExpressionElement::span(element)),
+                        },
+                    });
                 return Data::List(items.collect());
             }
             Expression::ObjectExpression(object) => return Data::Map(self.entries(object)),
@@ -106,7 +118,10 @@ impl<'t> Module<'t> {
                     entries.push((name, self.item(&property.value)));
                 }
                 ObjectPropertyKind::SpreadProperty(spread) => {
-                    let item = Item { data: Data::Code, line: self.line(spread.span) };
+                    let item = Item {
+                        data: Data::Code,
+                        line: self.line(spread.span),
+                    };
                     entries.push(("...".to_owned(), item));
                 }
             }

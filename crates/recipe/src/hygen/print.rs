@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use oxc_ast::ast::{Expression, TemplateLiteral};
-use oxc_span::{GetSpan, Span};
+use oxc_span::Span;
 use oxc_syntax::operator::{BinaryOperator, LogicalOperator};
 
 use super::survey::Change;
@@ -25,11 +25,32 @@ pub(super) struct Output {
     pub(super) escaped: bool,
 }
 
+/// What is printed for null.
+const NOTHING: &str = "''";
+
 /// Methods whose results are strings, numbers or lists.
 const SURE_METHODS: [&str; 21] = [
-    "toUpperCase", "toLowerCase", "replace", "replaceAll", "trim", "trimStart", "trimEnd", "slice",
-    "substring", "substr", "join", "charAt", "concat", "padStart", "padEnd", "repeat", "toString",
-    "toFixed", "stringify", "split", "map",
+    "toUpperCase",
+    "toLowerCase",
+    "replace",
+    "replaceAll",
+    "trim",
+    "trimStart",
+    "trimEnd",
+    "slice",
+    "substring",
+    "substr",
+    "join",
+    "charAt",
+    "concat",
+    "padStart",
+    "padEnd",
+    "repeat",
+    "toString",
+    "toFixed",
+    "stringify",
+    "split",
+    "map",
 ];
 
 impl Printing<'_> {
@@ -37,6 +58,11 @@ impl Printing<'_> {
         let mut output = Output::default();
         output.nullable = self.look(expression, &mut output);
         output
+    }
+
+    pub(super) fn may_be_null(&self, expression: &Expression<'_>) -> bool {
+        let output = self.of(expression);
+        output.nullable || output.changes.iter().any(|change| change.text == NOTHING)
     }
 
     /// Whether the value may be null; gathers changes of literals that are printed as they are.
@@ -75,7 +101,7 @@ impl Printing<'_> {
                     self.look(&it.left, &mut inside);
                     self.look(&it.right, &mut inside);
                     // `null + 'x'` prints null, in EJS as here.
-                    inside.changes.retain(|change| change.text != "''");
+                    inside.changes.retain(|change| change.text != NOTHING);
                     output.changes.append(&mut inside.changes);
                     output.escaped |= inside.escaped;
                 }
@@ -98,7 +124,10 @@ impl Printing<'_> {
             let raw = part.value.raw.as_str();
             if self.escapes_html && raw.contains(['&', '<', '>', '"', '\'']) {
                 output.escaped = true;
-                output.changes.push(Change { span: part.span, text: html(raw) });
+                output.changes.push(Change {
+                    span: part.span,
+                    text: html(raw),
+                });
             }
         }
     }
@@ -106,7 +135,10 @@ impl Printing<'_> {
     fn escape(&self, text: &str, span: Span, output: &mut Output) {
         if self.escapes_html && text.contains(['&', '<', '>', '"', '\'']) {
             output.escaped = true;
-            output.changes.push(Change { span, text: quoted(&html(text)) });
+            output.changes.push(Change {
+                span,
+                text: quoted(&html(text)),
+            });
         }
     }
 }
@@ -117,7 +149,10 @@ pub(super) fn never_null(code: String, expression: &Expression<'_>, nullable: bo
     match nullable {
         true => {
             let code = Print { code, simple }.operand();
-            Print { code: format!("{code} ?? ''"), simple: false }
+            Print {
+                code: format!("{code} ?? ''"),
+                simple: false,
+            }
         }
         false => Print { code, simple },
     }
@@ -142,7 +177,10 @@ pub(super) fn is_simple(expression: &Expression<'_>) -> bool {
 }
 
 fn nothing(span: Span, output: &mut Output) -> bool {
-    output.changes.push(Change { span, text: "''".to_owned() });
+    output.changes.push(Change {
+        span,
+        text: NOTHING.to_owned(),
+    });
     false
 }
 
@@ -155,6 +193,9 @@ fn is_helper(object: &Expression<'_>) -> bool {
 }
 
 fn html(text: &str) -> String {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let text = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
     text.replace('"', "&#34;").replace('\'', "&#39;")
 }

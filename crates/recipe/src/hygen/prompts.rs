@@ -56,27 +56,47 @@ const TYPES: [(&str, Kind); 19] = [
 ];
 
 /// What a question may say and mean something to us.
-const KNOWN: [&str; 9] =
-    ["type", "name", "message", "default", "initial", "choices", "required", "hint", "prefix"];
+const KNOWN: [&str; 9] = [
+    "type", "name", "message", "default", "initial", "choices", "required", "hint", "prefix",
+];
 
 /// Reads a file of questions.
 pub(super) fn read(path: &str, text: &str) -> Asked {
     let allocator = Allocator::default();
-    let kind = if path.ends_with(".ts") { SourceType::ts() } else { SourceType::unambiguous() };
+    let kind = if path.ends_with(".ts") {
+        SourceType::ts()
+    } else {
+        SourceType::unambiguous()
+    };
     let parsed = Parser::new(&allocator, text, kind).parse();
     let mut asked = Asked::default();
     if let Some(error) = parsed.diagnostics.iter().next() {
-        asked.warn(1, format!("this JavaScript cannot be read: {}", error.message));
+        asked.warn(
+            1,
+            format!("this JavaScript cannot be read: {}", error.message),
+        );
         return asked;
     }
     let module = Module::of(&parsed.program, text);
     match &module.exported {
-        None => asked.warn(1, "nothing is exported here; declare the variables in recipe.yml"),
-        Some(Item { data: Data::List(items), .. }) => asked.questions(items),
-        Some(Item { data: Data::Map(entries), line }) => {
+        None => asked.warn(
+            1,
+            "nothing is exported here; declare the variables in recipe.yml",
+        ),
+        Some(Item {
+            data: Data::List(items),
+            ..
+        }) => asked.questions(items),
+        Some(Item {
+            data: Data::Map(entries),
+            line,
+        }) => {
             asked.hooks(entries, &module);
             if entries.is_empty() {
-                asked.warn(*line, "nothing is exported here; declare the variables in recipe.yml");
+                asked.warn(
+                    *line,
+                    "nothing is exported here; declare the variables in recipe.yml",
+                );
             }
         }
         Some(Item { line, .. }) => asked.warn(
@@ -129,60 +149,101 @@ impl Asked {
 
     fn question(&mut self, item: &Item) {
         let Data::Map(entries) = &item.data else {
-            self.warn(item.line, "this question is not written out; declare its variable in recipe.yml");
+            self.warn(
+                item.line,
+                "this question is not written out; declare its variable in recipe.yml",
+            );
             return;
         };
-        let get = |key: &str| entries.iter().find(|(name, _)| name == key).map(|(_, item)| item);
+        let get = |key: &str| {
+            entries
+                .iter()
+                .find(|(name, _)| name == key)
+                .map(|(_, item)| item)
+        };
         let Some(name) = get("name").and_then(|item| item.data.text()) else {
-            self.warn(item.line, "this question has no plain `name`; declare its variable in recipe.yml");
+            self.warn(
+                item.line,
+                "this question has no plain `name`; declare its variable in recipe.yml",
+            );
             return;
         };
-        let written = get("type").and_then(|item| item.data.text()).unwrap_or_else(|| "input".to_owned());
-        let known = TYPES.iter().find(|(word, _)| *word == written).map(|(_, kind)| *kind);
-        if known.is_none() {
-            self.warn(item.line, format!("questions of type `{written}` are asked as text (`{name}`)"));
-        }
+        let kind = self.kind(&name, item.line, get("type"));
         let message = get("message").and_then(|item| match item.data.text() {
             Some(text) => Some(text),
             None => {
-                self.warn(item.line, format!("the message of `{name}` is computed: write a plain `prompt`"));
+                self.warn(
+                    item.line,
+                    format!("the message of `{name}` is computed: write a plain `prompt`"),
+                );
                 None
             }
         });
-        let default = get("initial").or_else(|| get("default")).and_then(|item| match &item.data {
-            Data::Value(value) => Some(value.clone()),
-            _ => {
-                let problem = format!("the default of `{name}` is computed: write it as a template in recipe.yml");
-                self.warn(item.line, problem);
-                None
-            }
-        });
-        let choices = get("choices").map(|item| self.choices(&name, item)).unwrap_or_default();
+        let default = get("initial")
+            .or_else(|| get("default"))
+            .and_then(|item| match &item.data {
+                Data::Value(value) => Some(value.clone()),
+                _ => {
+                    let problem = format!(
+                        "the default of `{name}` is computed: write it as a template in recipe.yml"
+                    );
+                    self.warn(item.line, problem);
+                    None
+                }
+            });
+        let choices = get("choices")
+            .map(|item| self.choices(&name, item))
+            .unwrap_or_default();
         for (key, item) in entries {
             if !KNOWN.contains(&key.as_str()) {
                 self.warn(item.line, dropped(&name, key));
             }
         }
-        let kind = known.unwrap_or(Kind::Text);
-        self.questions.push(Question { name, kind, message, default, choices });
+        self.questions.push(Question {
+            name,
+            kind,
+            message,
+            default,
+            choices,
+        });
+    }
+
+    fn kind(&mut self, name: &str, line: u32, item: Option<&Item>) -> Kind {
+        let written = item.and_then(|item| item.data.text());
+        let written = written.as_deref().unwrap_or("input");
+        if let Some((_, kind)) = TYPES.iter().find(|(word, _)| *word == written) {
+            return *kind;
+        }
+        let problem = format!("questions of type `{written}` are asked as text (`{name}`)");
+        self.warn(line, problem);
+        Kind::Text
     }
 
     fn choices(&mut self, name: &str, item: &Item) -> Vec<String> {
         let Data::List(items) = &item.data else {
-            self.warn(item.line, format!("the choices of `{name}` are computed: list them as `values`"));
+            self.warn(
+                item.line,
+                format!("the choices of `{name}` are computed: list them as `values`"),
+            );
             return Vec::new();
         };
         let mut choices = Vec::new();
         for item in items {
             let choice = match &item.data {
                 Data::Map(entries) => ["name", "value", "title"].into_iter().find_map(|key| {
-                    entries.iter().find(|(name, _)| name == key).and_then(|(_, item)| item.data.text())
+                    entries
+                        .iter()
+                        .find(|(name, _)| name == key)
+                        .and_then(|(_, item)| item.data.text())
                 }),
                 other => other.text(),
             };
             match choice {
                 Some(choice) => choices.push(choice),
-                None => self.warn(item.line, format!("a choice of `{name}` is computed: add it to `values`")),
+                None => self.warn(
+                    item.line,
+                    format!("a choice of `{name}` is computed: add it to `values`"),
+                ),
             }
         }
         choices
@@ -195,9 +256,13 @@ impl Asked {
 
 fn dropped(name: &str, key: &str) -> String {
     match key {
-        "validate" => format!("`validate` of `{name}` was not carried over: use `pattern`, `min` or `max`"),
+        "validate" => {
+            format!("`validate` of `{name}` was not carried over: use `pattern`, `min` or `max`")
+        }
         "when" | "skip" => {
-            format!("`{key}` of `{name}` was not carried over: give the variable a `default` instead")
+            format!(
+                "`{key}` of `{name}` was not carried over: give the variable a `default` instead"
+            )
         }
         "format" | "result" | "filter" | "transformer" => {
             format!("`{key}` of `{name}` was not carried over: change the value in the templates")
@@ -212,7 +277,13 @@ mod tests {
     use serde_json::json;
 
     fn question(name: &str, kind: Kind) -> Question {
-        Question { name: name.to_owned(), kind, message: None, default: None, choices: Vec::new() }
+        Question {
+            name: name.to_owned(),
+            kind,
+            message: None,
+            default: None,
+            choices: Vec::new(),
+        }
     }
 
     #[track_caller]
@@ -239,10 +310,24 @@ mod tests {
         };
         let list = "[{ type: 'input', name: 'a', message: \"What?\", default: 'x' },\n\
                     { type: 'select', name: 'b', choices: ['p', { name: 'q', message: 'Q' }] }]";
-        check(&format!("module.exports = {list}"), &[a.clone(), b.clone()], &[]);
-        check(&format!("const all = {list}\nmodule.exports = all"), &[a.clone(), b.clone()], &[]);
-        check(&format!("export default {list}"), &[a.clone(), b.clone()], &[]);
-        let hook = format!("module.exports = {{ prompt: ({{ prompter, args }}) => prompter.prompt({list}) }}");
+        check(
+            &format!("module.exports = {list}"),
+            &[a.clone(), b.clone()],
+            &[],
+        );
+        check(
+            &format!("const all = {list}\nmodule.exports = all"),
+            &[a.clone(), b.clone()],
+            &[],
+        );
+        check(
+            &format!("export default {list}"),
+            &[a.clone(), b.clone()],
+            &[],
+        );
+        let hook = format!(
+            "module.exports = {{ prompt: ({{ prompter, args }}) => prompter.prompt({list}) }}"
+        );
         check(&hook, &[a.clone(), b.clone()], &[]);
         let hook = format!(
             "module.exports = {{\n prompt({{ inquirer }}) {{\n  const q = {list}\n  return inquirer.prompt(q).then(a => ({{ ...a, c: 1 }}))\n }}\n}}"
@@ -255,9 +340,17 @@ mod tests {
         check(
             "module.exports = [\n { type: 'input', name: 'a',\n   validate: v => v.length > 0,\n   default: f() },\n q,\n]",
             &[question("a", Kind::Text)],
-            &[(4, "default of `a`"), (3, "`validate` of `a`"), (5, "not written out")],
+            &[
+                (4, "default of `a`"),
+                (3, "`validate` of `a`"),
+                (5, "not written out"),
+            ],
         );
-        check("module.exports = { params: ({ args }) => ({ x: 1 }) }", &[], &[(1, "params")]);
+        check(
+            "module.exports = { params: ({ args }) => ({ x: 1 }) }",
+            &[],
+            &[(1, "params")],
+        );
         check("module.exports = [", &[], &[(1, "cannot be read")]);
         check("const x = 1", &[], &[(1, "nothing is exported")]);
     }

@@ -4,24 +4,19 @@ use std::collections::HashSet;
 
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{
-    Argument, ArrowFunctionBody, BindingPattern, CallExpression, Expression, ForInStatement,
-    ForOfStatement, ForStatement, ForStatementInit, ForStatementLeft, FormalParameters, IfStatement,
-    Program, Statement, VariableDeclaration,
+    Argument, BindingPattern, CallExpression, Expression, IfStatement, Program, Statement,
+    VariableDeclaration,
 };
 use oxc_parser::{ParseOptions, Parser};
 use oxc_span::{GetSpan, SourceType, Span};
-use oxc_syntax::operator::BinaryOperator;
 
 use super::ejs::{Piece, PieceKind};
 use super::print::{self, Printing};
 use super::survey::{Change, Survey, Use, rewritten, survey};
-use super::tree::{Each, If, Node, Print};
+use super::tree::{If, Node, Print};
 
 /// The function that stands for a piece of the text in the program.
 const MARK: &str = "__hygen_piece__";
-
-/// Names for the item of a loop whose own is a pattern.
-const ITEM_NAMES: [&str; 4] = ["item", "entry", "element", "piece"];
 
 /// A template's meaning.
 #[derive(Default)]
@@ -36,10 +31,19 @@ pub(super) struct Read {
 pub(super) fn read(pieces: &[Piece]) -> Read {
     let script = Script::of(pieces);
     let allocator = Allocator::default();
-    let options = ParseOptions { allow_return_outside_function: true, ..ParseOptions::default() };
-    let parsed = Parser::new(&allocator, &script.text, SourceType::script()).with_options(options).parse();
+    let options = ParseOptions {
+        allow_return_outside_function: true,
+        ..ParseOptions::default()
+    };
+    let parsed = Parser::new(&allocator, &script.text, SourceType::script())
+        .with_options(options)
+        .parse();
     if !parsed.diagnostics.is_empty() || parsed.panicked {
-        let message = parsed.diagnostics.iter().next().map(|error| error.message.to_string());
+        let message = parsed
+            .diagnostics
+            .iter()
+            .next()
+            .map(|error| error.message.to_string());
         return unpaired(pieces, &message.unwrap_or_default());
     }
     let found = survey(&parsed.program, MARK);
@@ -52,18 +56,36 @@ pub(super) fn read(pieces: &[Piece]) -> Read {
     };
     let nodes = reader.program(&parsed.program);
     let mut warnings = reader.warnings;
-    warnings.extend(found.problems.iter().map(|(at, problem)| (script.line(*at, pieces), problem.clone())));
-    let uses = found.uses.iter().map(|used| (used.clone(), script.line(used.at, pieces))).collect();
-    Read { nodes, uses, warnings }
+    warnings.extend(
+        found
+            .problems
+            .iter()
+            .map(|(at, problem)| (script.line(*at, pieces), problem.clone())),
+    );
+    let uses = found
+        .uses
+        .iter()
+        .map(|used| (used.clone(), script.line(used.at, pieces)))
+        .collect();
+    Read {
+        nodes,
+        uses,
+        warnings,
+    }
 }
 
 /// Tags that make no program: each value by itself, everything else kept as a comment.
 fn unpaired(pieces: &[Piece], message: &str) -> Read {
     let mut whole = Read::default();
     let is_code = |piece: &&Piece| matches!(piece.kind, PieceKind::Code(_));
-    let line = pieces.iter().find(is_code).or(pieces.first()).map_or(1, |piece| piece.line);
+    let line = pieces
+        .iter()
+        .find(is_code)
+        .or(pieces.first())
+        .map_or(1, |piece| piece.line);
     if pieces.len() > 1 {
-        let message = format!("the scripts of this file make no program ({message}): pair its tags by hand");
+        let message =
+            format!("the scripts of this file make no program ({message}): pair its tags by hand");
         whole.warnings.push((line, message));
     }
     for piece in pieces {
@@ -87,8 +109,8 @@ fn unpaired(pieces: &[Piece], message: &str) -> Read {
 }
 
 /// The program, and which part of it comes from which piece.
-struct Script {
-    text: String,
+pub(super) struct Script {
+    pub(super) text: String,
     starts: Vec<usize>,
 }
 
@@ -111,38 +133,42 @@ impl Script {
     }
 
     fn piece(&self, at: u32) -> usize {
-        self.starts.partition_point(|start| *start <= at as usize).saturating_sub(1)
+        self.starts
+            .partition_point(|start| *start <= at as usize)
+            .saturating_sub(1)
     }
 
     /// The line of the template file that a place of the script comes from.
-    fn line(&self, at: u32, pieces: &[Piece]) -> u32 {
+    pub(super) fn line(&self, at: u32, pieces: &[Piece]) -> u32 {
         let index = self.piece(at);
-        let before = self.text.get(self.starts.get(index).copied().unwrap_or(0)..at as usize);
+        let before = self
+            .text
+            .get(self.starts.get(index).copied().unwrap_or(0)..at as usize);
         let lines = before.unwrap_or("").matches('\n').count();
         pieces.get(index).map_or(1, |piece| piece.line) + u32::try_from(lines).unwrap_or(0)
     }
 }
 
-struct Reader<'r> {
-    pieces: &'r [Piece],
-    script: &'r Script,
-    found: &'r Survey,
+pub(super) struct Reader<'r> {
+    pub(super) pieces: &'r [Piece],
+    pub(super) script: &'r Script,
+    pub(super) found: &'r Survey,
     /// Variables of the template that may be null.
-    unsure: HashSet<String>,
-    warnings: Vec<(u32, String)>,
+    pub(super) unsure: HashSet<String>,
+    pub(super) warnings: Vec<(u32, String)>,
 }
 
 /// Why a statement cannot be said in a template.
-struct Unsaid(String);
+pub(super) struct Unsaid(pub(super) String);
 
-type Said<T> = Result<T, Unsaid>;
+pub(super) type Said<T> = Result<T, Unsaid>;
 
 impl Reader<'_> {
     fn program(&mut self, program: &Program<'_>) -> Vec<Node> {
         self.statements(&program.body)
     }
 
-    fn statements(&mut self, statements: &[Statement<'_>]) -> Vec<Node> {
+    pub(super) fn statements(&mut self, statements: &[Statement<'_>]) -> Vec<Node> {
         let mut nodes = Vec::new();
         for statement in statements {
             match self.statement(statement) {
@@ -172,14 +198,20 @@ impl Reader<'_> {
                 self.check(&code)?;
                 Ok(vec![Node::Quiet(format!("@let({} = {code})", id.name))])
             }
-            other => Err(Unsaid(format!("{} has no counterpart in templates", name_of(other)))),
+            other => Err(Unsaid(format!(
+                "{} has no counterpart in templates",
+                name_of(other)
+            ))),
         }
     }
 
     fn expression_statement(&mut self, expression: &Expression<'_>) -> Said<Vec<Node>> {
         if let Expression::CallExpression(call) = expression {
             if let Some(index) = marked(call) {
-                return self.piece(index, call.arguments.get(1).and_then(Argument::as_expression));
+                return self.piece(
+                    index,
+                    call.arguments.get(1).and_then(Argument::as_expression),
+                );
             }
             if let Some(found) = self.for_each(call)? {
                 return Ok(found);
@@ -187,7 +219,9 @@ impl Reader<'_> {
         }
         let code = self.text(expression.span());
         if code.contains(MARK) {
-            return Err(Unsaid("text inside a function cannot be printed from a template".to_owned()));
+            return Err(Unsaid(
+                "text inside a function cannot be printed from a template".to_owned(),
+            ));
         }
         self.check(&code)?;
         let assigns = matches!(expression, Expression::AssignmentExpression(it)
@@ -198,12 +232,17 @@ impl Reader<'_> {
 
     /// What a mark stands for.
     fn piece(&mut self, index: usize, value: Option<&Expression<'_>>) -> Said<Vec<Node>> {
-        let Some(piece) = self.pieces.get(index) else { return Ok(Vec::new()) };
+        let Some(piece) = self.pieces.get(index) else {
+            return Ok(Vec::new());
+        };
         Ok(vec![match (&piece.kind, value) {
             (PieceKind::Text(text), _) => Node::Text(text.clone()),
             (PieceKind::Comment(text), _) => Node::Comment(text.clone()),
             (PieceKind::Print { escapes_html, .. }, Some(value)) => {
-                let printing = Printing { unsure: &self.unsure, escapes_html: *escapes_html };
+                let printing = Printing {
+                    unsure: &self.unsure,
+                    escapes_html: *escapes_html,
+                };
                 let output = printing.of(value);
                 if output.escaped {
                     let message = "hygen writes `&lt;` for `<` in `<%= %>`, and so does this; \
@@ -227,11 +266,20 @@ impl Reader<'_> {
                 Some(init) => self.value(init)?.code,
                 None => "undefined".to_owned(),
             };
-            let printing = Printing { unsure: &self.unsure, escapes_html: false };
+            let printing = Printing {
+                unsure: &self.unsure,
+                escapes_html: false,
+            };
             let sure = matches!(declarator.id, BindingPattern::BindingIdentifier(_))
-                && declarator.init.as_ref().is_some_and(|init| !printing.of(init).nullable);
+                && declarator
+                    .init
+                    .as_ref()
+                    .is_some_and(|init| !printing.may_be_null(init));
             self.bind(&declarator.id, sure);
-            nodes.push(Node::Quiet(format!("@let({} = {value})", self.text(declarator.id.span()))));
+            nodes.push(Node::Quiet(format!(
+                "@let({} = {value})",
+                self.text(declarator.id.span())
+            )));
         }
         Ok(nodes)
     }
@@ -251,153 +299,12 @@ impl Reader<'_> {
         Ok(If { arms, otherwise })
     }
 
-    fn block(&mut self, statement: &Statement<'_>) -> Vec<Node> {
+    pub(super) fn block(&mut self, statement: &Statement<'_>) -> Vec<Node> {
         self.statements(std::slice::from_ref(statement))
     }
 
-    fn for_of(&mut self, it: &ForOfStatement<'_>) -> Said<Vec<Node>> {
-        let pattern = left(&it.left)?;
-        let entries = object_entries(&it.right);
-        if let (Some(object), Some((key, value))) = (entries, pair(pattern)) {
-            let list = self.value(object)?;
-            return Ok(vec![self.each((value, Some(key)), list, Body::One(&it.body), it.span)]);
-        }
-        let list = self.value(&it.right)?;
-        Ok(self.over(pattern, None, list, (Body::One(&it.body), it.span)))
-    }
-
-    fn for_in(&mut self, it: &ForInStatement<'_>) -> Said<Vec<Node>> {
-        let BindingPattern::BindingIdentifier(key) = left(&it.left)? else {
-            return Err(Unsaid("a pattern in `for … in`".to_owned()));
-        };
-        let list = self.value(&it.right)?;
-        let list = Print { code: format!("Object.keys({})", list.code), simple: true };
-        Ok(vec![self.each((key.name.to_string(), None), list, Body::One(&it.body), it.span)])
-    }
-
-    /// `for (let i = a; i < b; i++)`.
-    fn counted(&mut self, it: &ForStatement<'_>) -> Said<Vec<Node>> {
-        let wrong = || Unsaid("only `for (let i = a; i < b; i++)` has a counterpart".to_owned());
-        let Some(ForStatementInit::VariableDeclaration(init)) = &it.init else { return Err(wrong()) };
-        let [declarator] = &init.declarations[..] else { return Err(wrong()) };
-        let (BindingPattern::BindingIdentifier(id), Some(start)) = (&declarator.id, &declarator.init)
-        else {
-            return Err(wrong());
-        };
-        let Some(Expression::BinaryExpression(test)) = &it.test else { return Err(wrong()) };
-        let name = id.name.as_str();
-        let tests_it = matches!(&test.left, Expression::Identifier(left) if left.name == name);
-        let counts = it.update.as_ref().map(|update| self.text(update.span()));
-        let counts = counts.is_some_and(|code| {
-            [format!("{name}++"), format!("++{name}"), format!("{name} += 1")].contains(&code)
-        });
-        let more = match test.operator {
-            BinaryOperator::LessThan => "",
-            BinaryOperator::LessEqualThan => " + 1",
-            _ => return Err(wrong()),
-        };
-        if !tests_it || !counts {
-            return Err(wrong());
-        }
-        let (start, end) = (self.value(start)?, self.value(&test.right)?);
-        let code = match start.code.as_str() {
-            "0" => format!("Array.from({{ length: {}{more} }}, (_, {name}) => {name})", end.operand()),
-            from => format!(
-                "Array.from({{ length: {}{more} - {} }}, (_, {name}) => {name} + {})",
-                end.operand(),
-                start.operand(),
-                if start.simple { from.to_owned() } else { start.operand() }
-            ),
-        };
-        let list = Print { code, simple: true };
-        Ok(vec![self.each((name.to_owned(), None), list, Body::One(&it.body), it.span)])
-    }
-
-    /// `list.forEach((item, index) => { … })`; nothing when the call is another one.
-    fn for_each(&mut self, call: &CallExpression<'_>) -> Said<Option<Vec<Node>>> {
-        let Expression::StaticMemberExpression(member) = &call.callee else { return Ok(None) };
-        let loops = matches!(member.property.name.as_str(), "forEach" | "map");
-        let Some(function) = call.arguments.first().filter(|_| loops) else { return Ok(None) };
-        let (parameters, body) = match function {
-            Argument::ArrowFunctionExpression(arrow) => match &arrow.body {
-                ArrowFunctionBody::FunctionBody(body) => (&arrow.params, body),
-                _ => return Ok(None),
-            },
-            Argument::FunctionExpression(function) => match &function.body {
-                Some(body) => (&function.params, body),
-                None => return Ok(None),
-            },
-            _ => return Ok(None),
-        };
-        let body = (Body::Many(&body.statements), call.span);
-        let (item, index) = self.parameters(parameters)?;
-        if let (Some(object), Some((key, value)), None) =
-            (object_entries(&member.object), item.and_then(pair), &index)
-        {
-            let list = self.value(object)?;
-            return Ok(Some(vec![self.each((value, Some(key)), list, body.0, body.1)]));
-        }
-        let list = self.value(&member.object)?;
-        Ok(Some(match item {
-            Some(item) => self.over(item, index, list, body),
-            None => vec![self.each((self.free_name(), None), list, body.0, body.1)],
-        }))
-    }
-
-    fn parameters<'p>(
-        &self,
-        parameters: &'p FormalParameters<'_>,
-    ) -> Said<(Option<&'p BindingPattern<'p>>, Option<String>)> {
-        let item = parameters.items.first().map(|item| &item.pattern);
-        let index = match parameters.items.get(1).map(|index| &index.pattern) {
-            None => None,
-            Some(BindingPattern::BindingIdentifier(id)) => Some(id.name.to_string()),
-            Some(_) => return Err(Unsaid("a pattern for the index of a loop".to_owned())),
-        };
-        if parameters.items.len() > 2 || parameters.rest.is_some() {
-            return Err(Unsaid("a loop whose function takes more than item and index".to_owned()));
-        }
-        Ok((item, index))
-    }
-
-    /// A loop whose item may be a pattern, taken apart inside.
-    fn over(
-        &mut self,
-        pattern: &BindingPattern<'_>,
-        index: Option<String>,
-        list: Print,
-        (body, span): (Body<'_, '_>, Span),
-    ) -> Vec<Node> {
-        if let BindingPattern::BindingIdentifier(id) = pattern {
-            return vec![self.each((id.name.to_string(), index), list, body, span)];
-        }
-        let name = self.free_name();
-        let taken = format!("@let({} = {name})", self.text(pattern.span()));
-        self.bind(pattern, false);
-        let mut node = self.each((name, index), list, body, span);
-        if let Node::Each(each) = &mut node {
-            each.body.insert(0, Node::Quiet(taken));
-        }
-        vec![node]
-    }
-
-    fn each(
-        &mut self,
-        (item, index): (String, Option<String>),
-        list: Print,
-        body: Body<'_, '_>,
-        span: Span,
-    ) -> Node {
-        self.unsure.remove(&item);
-        let body = match body {
-            Body::One(statement) => self.block(statement),
-            Body::Many(statements) => self.statements(statements),
-        };
-        Node::Each(Each { item, index, list, body, line: self.line(span) })
-    }
-
     /// Remembers whether variables may be null.
-    fn bind(&mut self, pattern: &BindingPattern<'_>, sure: bool) {
+    pub(super) fn bind(&mut self, pattern: &BindingPattern<'_>, sure: bool) {
         for id in pattern.get_binding_identifiers() {
             match sure {
                 true => self.unsure.remove(id.name.as_str()),
@@ -406,19 +313,22 @@ impl Reader<'_> {
         }
     }
 
-    fn value(&self, expression: &Expression<'_>) -> Said<Print> {
+    pub(super) fn value(&self, expression: &Expression<'_>) -> Said<Print> {
         let code = self.text(expression.span());
         self.check(&code)?;
-        Ok(Print { code, simple: print::is_simple(expression) })
+        Ok(Print {
+            code,
+            simple: print::is_simple(expression),
+        })
     }
 
     /// The text of a stretch, said in the words of templates.
-    fn text(&self, span: Span) -> String {
+    pub(super) fn text(&self, span: Span) -> String {
         let changes: Vec<&Change> = self.found.changes.iter().collect();
         rewritten(&self.script.text, span, &changes)
     }
 
-    fn check(&self, code: &str) -> Said<()> {
+    pub(super) fn check(&self, code: &str) -> Said<()> {
         if code.contains(MARK) {
             return Err(Unsaid("text inside an expression".to_owned()));
         }
@@ -428,20 +338,23 @@ impl Reader<'_> {
         }
     }
 
-    fn free_name(&self) -> String {
-        let free = ITEM_NAMES.iter().find(|name| !self.script.text.contains(**name));
-        (*free.unwrap_or(&"hygen_item")).to_owned()
-    }
-
-    fn line(&self, span: Span) -> u32 {
+    pub(super) fn line(&self, span: Span) -> u32 {
         self.script.line(span.start, self.pieces)
     }
 
     /// Keeps what was written as a comment, and says so.
     fn lost(&mut self, span: Span, why: &str) -> Node {
-        let (first, last) = (self.script.piece(span.start), self.script.piece(span.end.saturating_sub(1)));
-        let source: String =
-            self.pieces.get(first..=last).unwrap_or(&[]).iter().map(|piece| piece.source.as_str()).collect();
+        let (first, last) = (
+            self.script.piece(span.start),
+            self.script.piece(span.end.saturating_sub(1)),
+        );
+        let source: String = self
+            .pieces
+            .get(first..=last)
+            .unwrap_or(&[])
+            .iter()
+            .map(|piece| piece.source.as_str())
+            .collect();
         let shown = source.lines().next().unwrap_or("").trim();
         let message = format!("`{shown}` was not carried over: {why}; write this part by hand");
         self.warnings.push((self.line(span), message));
@@ -449,47 +362,15 @@ impl Reader<'_> {
     }
 }
 
-enum Body<'b, 'a> {
-    One(&'b Statement<'a>),
-    Many(&'b [Statement<'a>]),
-}
-
 /// The piece that a call stands for.
 fn marked(call: &CallExpression<'_>) -> Option<usize> {
-    let Expression::Identifier(callee) = &call.callee else { return None };
-    let Some(Argument::NumericLiteral(index)) = call.arguments.first() else { return None };
-    (callee.name == MARK).then_some(index.value as usize)
-}
-
-fn left<'l>(left: &'l ForStatementLeft<'_>) -> Said<&'l BindingPattern<'l>> {
-    match left {
-        ForStatementLeft::VariableDeclaration(declaration) => declaration
-            .declarations
-            .first()
-            .map(|declarator| &declarator.id)
-            .ok_or_else(|| Unsaid("a loop without a variable".to_owned())),
-        _ => Err(Unsaid("a loop over a variable declared elsewhere".to_owned())),
-    }
-}
-
-/// `o` in `Object.entries(o)`.
-fn object_entries<'e>(expression: &'e Expression<'_>) -> Option<&'e Expression<'e>> {
-    let Expression::CallExpression(call) = expression else { return None };
-    let Expression::StaticMemberExpression(member) = &call.callee else { return None };
-    let is_object = matches!(&member.object, Expression::Identifier(name) if name.name == "Object");
-    let entries = is_object && member.property.name == "entries";
-    call.arguments.first().filter(|_| entries).and_then(Argument::as_expression)
-}
-
-/// The names in `[key, value]`.
-fn pair(pattern: &BindingPattern<'_>) -> Option<(String, String)> {
-    let BindingPattern::ArrayPattern(array) = pattern else { return None };
-    let [Some(BindingPattern::BindingIdentifier(key)), Some(BindingPattern::BindingIdentifier(value))] =
-        &array.elements[..]
-    else {
+    let Expression::Identifier(callee) = &call.callee else {
         return None;
     };
-    Some((key.name.to_string(), value.name.to_string()))
+    let Some(Argument::NumericLiteral(index)) = call.arguments.first() else {
+        return None;
+    };
+    (callee.name == MARK).then_some(index.value as usize)
 }
 
 fn name_of(statement: &Statement<'_>) -> &'static str {

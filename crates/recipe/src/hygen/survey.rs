@@ -54,18 +54,46 @@ pub(super) struct Survey {
 
 /// Methods that only lists have.
 const LIST_METHODS: [&str; 11] = [
-    "forEach", "map", "filter", "join", "reduce", "some", "every", "find", "flatMap", "push", "sort",
+    "forEach", "map", "filter", "join", "reduce", "some", "every", "find", "flatMap", "push",
+    "sort",
 ];
 
 /// Names that stand for things of the computer, not for values.
 const HOST: [&str; 9] = [
-    "process", "require", "console", "fs", "module", "global", "globalThis", "include", "Buffer",
+    "process",
+    "require",
+    "console",
+    "fs",
+    "module",
+    "global",
+    "globalThis",
+    "include",
+    "Buffer",
 ];
 
 const STANDARD: [&str; 22] = [
-    "Array", "Boolean", "Date", "Infinity", "JSON", "Map", "Math", "NaN", "Number", "Object",
-    "RegExp", "Set", "String", "Symbol", "decodeURIComponent", "encodeURIComponent", "isFinite",
-    "isNaN", "parseFloat", "parseInt", "undefined", "arguments",
+    "Array",
+    "Boolean",
+    "Date",
+    "Infinity",
+    "JSON",
+    "Map",
+    "Math",
+    "NaN",
+    "Number",
+    "Object",
+    "RegExp",
+    "Set",
+    "String",
+    "Symbol",
+    "decodeURIComponent",
+    "encodeURIComponent",
+    "isFinite",
+    "isNaN",
+    "parseFloat",
+    "parseInt",
+    "undefined",
+    "arguments",
 ];
 
 /// Looks a whole script through; calls of `marker` are not the script's own.
@@ -113,15 +141,23 @@ impl Survey {
             return;
         }
         if HOST.contains(&name) {
-            let problem = format!("`{name}` does not exist here: templates read no files and run nothing");
+            let problem =
+                format!("`{name}` does not exist here: templates read no files and run nothing");
             self.problems.push((at, problem));
             return;
         }
-        self.uses.push(Use { name: name.to_owned(), how, at });
+        self.uses.push(Use {
+            name: name.to_owned(),
+            how,
+            at,
+        });
     }
 
     fn change(&mut self, span: Span, text: impl Into<String>) {
-        self.changes.push(Change { span, text: text.into() });
+        self.changes.push(Change {
+            span,
+            text: text.into(),
+        });
     }
 
     /// Names whose truth alone is asked for.
@@ -170,8 +206,13 @@ impl Survey {
             }
             return true;
         }
-        let whole = if set == "helpers" { format!("h.{name}") } else { format!("h.{set}.{name}") };
-        let problem = format!("`{whole}` is not one of hygen's own helpers: write what it does here");
+        let whole = if set == "helpers" {
+            format!("h.{name}")
+        } else {
+            format!("h.{set}.{name}")
+        };
+        let problem =
+            format!("`{whole}` is not one of hygen's own helpers: write what it does here");
         self.problems.push((member.span.start, problem));
         true
     }
@@ -207,15 +248,21 @@ fn is_locals(expression: &Expression<'_>) -> bool {
 
 impl<'a> VisitJs<'a> for Survey {
     fn visit_program(&mut self, program: &Program<'a>) {
-        self.within(declared(&program.body), |found| walk_js::walk_program(found, program));
+        self.within(declared(&program.body), |found| {
+            walk_js::walk_program(found, program)
+        });
     }
 
     fn visit_block_statement(&mut self, block: &BlockStatement<'a>) {
-        self.within(declared(&block.body), |found| walk_js::walk_block_statement(found, block));
+        self.within(declared(&block.body), |found| {
+            walk_js::walk_block_statement(found, block)
+        });
     }
 
     fn visit_function_body(&mut self, body: &FunctionBody<'a>) {
-        self.within(declared(&body.statements), |found| walk_js::walk_function_body(found, body));
+        self.within(declared(&body.statements), |found| {
+            walk_js::walk_function_body(found, body)
+        });
     }
 
     fn visit_arrow_function_expression(&mut self, arrow: &ArrowFunctionExpression<'a>) {
@@ -223,7 +270,9 @@ impl<'a> VisitJs<'a> for Survey {
         for parameter in &arrow.params.items {
             bound(&parameter.pattern, &mut names);
         }
-        self.within(names, |found| walk_js::walk_arrow_function_expression(found, arrow));
+        self.within(names, |found| {
+            walk_js::walk_arrow_function_expression(found, arrow)
+        });
     }
 
     fn visit_function(&mut self, function: &Function<'a>, flags: ScopeFlags) {
@@ -239,7 +288,9 @@ impl<'a> VisitJs<'a> for Survey {
             self.change(keyword, "");
             self.change(Span::new(function.params.span.end, body.span.start), " => ");
         }
-        self.within(names, |found| walk_js::walk_function(found, function, flags));
+        self.within(names, |found| {
+            walk_js::walk_function(found, function, flags)
+        });
     }
 
     fn visit_for_statement(&mut self, it: &ForStatement<'a>) {
@@ -254,11 +305,15 @@ impl<'a> VisitJs<'a> for Survey {
         if let Expression::Identifier(list) = &it.right {
             self.used(&list.name, How::List, list.span.start);
         }
-        self.within(left(&it.left), |found| walk_js::walk_for_of_statement(found, it));
+        self.within(left(&it.left), |found| {
+            walk_js::walk_for_of_statement(found, it)
+        });
     }
 
     fn visit_for_in_statement(&mut self, it: &ForInStatement<'a>) {
-        self.within(left(&it.left), |found| walk_js::walk_for_in_statement(found, it));
+        self.within(left(&it.left), |found| {
+            walk_js::walk_for_in_statement(found, it)
+        });
     }
 
     fn visit_if_statement(&mut self, it: &IfStatement<'a>) {
@@ -356,5 +411,10 @@ fn left(left: &ForStatementLeft<'_>) -> HashSet<String> {
 }
 
 fn bound(pattern: &BindingPattern<'_>, names: &mut HashSet<String>) {
-    names.extend(pattern.get_binding_identifiers().iter().map(|id| id.name.to_string()));
+    names.extend(
+        pattern
+            .get_binding_identifiers()
+            .iter()
+            .map(|id| id.name.to_string()),
+    );
 }

@@ -9,7 +9,7 @@ use super::matter::{self, Attribute, without_colours};
 use super::script::Read;
 use super::survey::Use;
 use super::tree::Node;
-use super::{ejs, file_name, script, weave, write};
+use super::{ejs, file_name, jig, script, weave, write};
 
 /// A converted template.
 pub(super) struct Template {
@@ -25,8 +25,22 @@ pub(super) struct Template {
 
 /// Attributes that mean the same here.
 const KNOWN: [&str; 16] = [
-    "to", "inject", "before", "after", "at_line", "prepend", "append", "skip_if", "unless_exists",
-    "force", "eof_last", "sh", "sh_ignore_exit", "message", "echo", "from",
+    "to",
+    "inject",
+    "before",
+    "after",
+    "at_line",
+    "prepend",
+    "append",
+    "skip_if",
+    "unless_exists",
+    "force",
+    "eof_last",
+    "sh",
+    "sh_ignore_exit",
+    "message",
+    "echo",
+    "from",
 ];
 
 const POSITIONS: [&str; 5] = ["at_line", "prepend", "append", "before", "after"];
@@ -39,22 +53,37 @@ pub(super) fn copied(from: &str) -> String {
 pub(super) fn convert(path: &str, text: &str) -> Template {
     let unix = text.replace("\r\n", "\n");
     let matter = matter::cut(&unix);
-    let mut making = Making { uses: Vec::new(), warnings: Vec::new() };
+    let mut making = Making {
+        uses: Vec::new(),
+        warnings: Vec::new(),
+    };
     if unix.len() != text.len() {
         making.warn(1, "its line ends are CRLF; new files are written with LF");
     }
     if let Some((line, problem)) = &matter.problem {
-        making.warn(*line, format!("the frontmatter was read line by line: {problem}"));
+        making.warn(
+            *line,
+            format!("the frontmatter was read line by line: {problem}"),
+        );
     }
     let does_something = matter.attributes.iter().any(|attribute| {
-        matches!(attribute.key.as_str(), "to" | "sh" | "message" | "echo") && !attribute.value.is_null()
+        matches!(attribute.key.as_str(), "to" | "sh" | "message" | "echo")
+            && !attribute.value.is_null()
     });
-    let mut lines: Vec<String> = matter.comments.iter().map(|line| (*line).to_owned()).collect();
+    let mut lines: Vec<String> = matter
+        .comments
+        .iter()
+        .map(|line| (*line).to_owned())
+        .collect();
     let from = from(&matter.attributes);
     for attribute in making.kept(&matter.attributes) {
         lines.push(making.attribute(attribute));
     }
-    if !matter.attributes.iter().any(|attribute| attribute.key == "to") {
+    if !matter
+        .attributes
+        .iter()
+        .any(|attribute| attribute.key == "to")
+    {
         // Without it the file would go where its template stands.
         lines.insert(0, "to:".to_owned());
     }
@@ -63,11 +92,26 @@ pub(super) fn convert(path: &str, text: &str) -> Template {
     making.compiles(path, &body, matter.body_line);
     let mut warnings = making.warnings;
     warnings.sort_by_key(|(line, _)| *line);
-    Template { path: path.to_owned(), text, uses: making.uses, warnings, from, does_something }
+    Template {
+        path: path.to_owned(),
+        text,
+        uses: making.uses,
+        warnings,
+        from,
+        does_something,
+    }
+}
+
+/// The file whose text a template takes instead of its own.
+pub(super) fn taken(text: &str) -> Option<String> {
+    let unix = text.replace("\r\n", "\n");
+    from(&matter::cut(&unix).attributes).map(|(_, path)| path)
 }
 
 fn from(attributes: &[Attribute]) -> Option<(u32, String)> {
-    let found = attributes.iter().find(|attribute| attribute.key == "from")?;
+    let found = attributes
+        .iter()
+        .find(|attribute| attribute.key == "from")?;
     let path = found.value.as_str().filter(|path| !path.contains("<%"))?;
     Some((found.line, path.trim_start_matches("./").to_owned()))
 }
@@ -81,8 +125,13 @@ impl Making {
     /// The attributes that mean something here.
     fn kept<'m>(&mut self, attributes: &'m [Attribute]) -> Vec<&'m Attribute> {
         let is_position = |attribute: &&Attribute| POSITIONS.contains(&attribute.key.as_str());
-        let injects = attributes.iter().find(|attribute| attribute.key == "inject");
-        let place = attributes.iter().find(is_position).filter(|_| injects.is_some());
+        let injects = attributes
+            .iter()
+            .find(|attribute| attribute.key == "inject");
+        let place = attributes
+            .iter()
+            .find(is_position)
+            .filter(|_| injects.is_some());
         if let (Some(inject), None) = (injects, place) {
             let message = "hygen injects nothing without `before`, `after`, `at_line`, `prepend` or `append`; add one";
             self.warn(inject.line, message);
@@ -91,10 +140,18 @@ impl Making {
         for attribute in attributes {
             let key = attribute.key.as_str();
             match key {
-                "setup" => self.warn(attribute.line, "`setup` was left out: use `drawloom kit add` or a `shell` step"),
-                "spinner" => self.warn(attribute.line, "`spinner` was left out: progress is shown anyway"),
+                "setup" => self.warn(
+                    attribute.line,
+                    "`setup` was left out: use `drawloom kit add` or a `shell` step",
+                ),
+                "spinner" => self.warn(
+                    attribute.line,
+                    "`spinner` was left out: progress is shown anyway",
+                ),
                 _ if !KNOWN.contains(&key) => {
-                    let message = format!("`{key}` is no attribute here and was left out: use `@let` in the body");
+                    let message = format!(
+                        "`{key}` is no attribute here and was left out: use `@let` in the body"
+                    );
                     self.warn(attribute.line, message);
                 }
                 _ if POSITIONS.contains(&key) && place.is_none_or(|place| place.key != key) => {
@@ -117,17 +174,24 @@ impl Making {
             };
         };
         if key == "from" && !text.contains("<%") {
-            return format!("{key}: {}", write::scalar(&copied(text.trim_start_matches("./")), 0));
+            return format!(
+                "{key}: {}",
+                write::scalar(&copied(text.trim_start_matches("./")), 0)
+            );
         }
         if key == "from" {
-            self.warn(attribute.line, "this `from` depends on a value: put the files beside recipe.yml");
+            self.warn(
+                attribute.line,
+                "this `from` depends on a value: put the files beside recipe.yml",
+            );
         }
         let text = match key {
             "message" | "echo" => without_colours(text),
             _ => text.clone(),
         };
         let read = self.read(&text, attribute.line);
-        let value = weave::single_line(&read.nodes).unwrap_or_else(|| self.woven(&read.nodes));
+        let value =
+            weave::single_line(&read.nodes).unwrap_or_else(|| jig::bare(&self.woven(&read.nodes)));
         format!("{key}: {}", write::scalar(&value, 0))
     }
 
@@ -138,7 +202,8 @@ impl Making {
 
     fn woven(&mut self, nodes: &[Node]) -> String {
         let (text, inexact) = weave::weave(nodes);
-        self.warnings.extend(inexact.into_iter().map(|found| (found.line, found.message)));
+        self.warnings
+            .extend(inexact.into_iter().map(|found| (found.line, found.message)));
         text
     }
 
@@ -148,7 +213,10 @@ impl Making {
             Err(unclosed) => {
                 let message = "a tag is not closed here; the text was kept as a comment";
                 self.warn(unclosed.line, message);
-                Read { nodes: vec![Node::Lost(text.to_owned())], ..Read::default() }
+                Read {
+                    nodes: vec![Node::Lost(text.to_owned())],
+                    ..Read::default()
+                }
             }
         };
         self.uses.append(&mut read.uses);
@@ -160,7 +228,10 @@ impl Making {
     fn compiles(&mut self, path: &str, body: &str, line: u32) {
         let engine = Engine::new(Rc::new(MapLoader::default()));
         if let Err(error) = engine.compile(file_name(path), body, Layout::Jig) {
-            self.warn(line, format!("the converted template is wrong, mend it by hand: {error}"));
+            self.warn(
+                line,
+                format!("the converted template is wrong, mend it by hand: {error}"),
+            );
         }
     }
 

@@ -34,8 +34,20 @@ pub(super) struct Each {
     pub(super) item: String,
     pub(super) index: Option<String>,
     pub(super) list: Print,
+    /// The list is an object: its values are gone through, and the index is their key.
+    pub(super) over_object: bool,
     pub(super) body: Vec<Node>,
     pub(super) line: u32,
+}
+
+impl Each {
+    /// An expression that is true when there is anything to go through.
+    pub(super) fn count(&self) -> String {
+        match self.over_object {
+            true => format!("Object.keys({}).length", self.list.code),
+            false => format!("{}.length", self.list.operand()),
+        }
+    }
 }
 
 impl Print {
@@ -48,15 +60,26 @@ impl Print {
     }
 }
 
-/// One expression that prints what the nodes print, if they print within one line.
-pub(super) fn inline(nodes: &[Node]) -> Option<Print> {
+/// How much an expression may print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Within {
+    OneLine,
+    /// Line breaks are written as `\n`.
+    AnyLines,
+}
+
+/// One expression that prints what the nodes print.
+pub(super) fn inline(nodes: &[Node], within: Within) -> Option<Print> {
     let mut parts = Vec::new();
     for node in nodes {
         parts.push(match node {
-            Node::Text(text) if !text.contains(['\n', '\r']) => Part::Text(text.clone()),
+            Node::Text(text) if within == Within::OneLine && text.contains(['\n', '\r']) => {
+                return None;
+            }
+            Node::Text(text) => Part::Text(text.clone()),
             Node::Print(print) => Part::Print(print.clone()),
-            Node::If(choice) => Part::Print(inline_if(choice)?),
-            Node::Each(each) => Part::Print(inline_each(each)?),
+            Node::If(choice) => Part::Print(inline_if(choice, within)?),
+            Node::Each(each) => Part::Print(inline_each(each, within)?),
             _ => return None,
         });
     }
@@ -64,23 +87,37 @@ pub(super) fn inline(nodes: &[Node]) -> Option<Print> {
 }
 
 /// `c ? 'a' : 'b'`.
-pub(super) fn inline_if(choice: &If) -> Option<Print> {
+pub(super) fn inline_if(choice: &If, within: Within) -> Option<Print> {
     let mut code = String::new();
     for (condition, body) in &choice.arms {
-        code.push_str(&format!("{} ? {} : ", condition.operand(), inline(body)?.operand()));
+        let body = inline(body, within)?.operand();
+        code.push_str(&format!("{} ? {body} : ", condition.operand()));
     }
-    code.push_str(&inline(&choice.otherwise)?.operand());
-    Some(Print { code, simple: false })
+    code.push_str(&inline(&choice.otherwise, within)?.operand());
+    Some(Print {
+        code,
+        simple: false,
+    })
 }
 
 /// `Array.from(list, (item) => …).join('')`.
-pub(super) fn inline_each(each: &Each) -> Option<Print> {
-    let body = inline(&each.body)?;
+pub(super) fn inline_each(each: &Each, within: Within) -> Option<Print> {
+    let body = inline(&each.body, within)?;
+    if each.over_object {
+        let (key, item) = (each.index.as_deref().unwrap_or("_"), &each.item);
+        let (list, body) = (&each.list.code, body.operand());
+        let code = format!("Object.entries({list}).map(([{key}, {item}]) => {body}).join('')");
+        return Some(Print { code, simple: true });
+    }
     let parameters = match &each.index {
         Some(index) => format!("({}, {index})", each.item),
         None => format!("({})", each.item),
     };
-    let code = format!("Array.from({}, {parameters} => {}).join('')", each.list.code, body.operand());
+    let code = format!(
+        "Array.from({}, {parameters} => {}).join('')",
+        each.list.code,
+        body.operand()
+    );
     Some(Print { code, simple: true })
 }
 
@@ -91,15 +128,22 @@ enum Part {
 
 fn joined(parts: &[Part]) -> Print {
     match parts {
-        [] => Print { code: "''".to_owned(), simple: true },
+        [] => Print {
+            code: "''".to_owned(),
+            simple: true,
+        },
         [Part::Print(print)] => print.clone(),
-        [Part::Text(text)] => Print { code: quoted(text), simple: true },
+        [Part::Text(text)] => Print {
+            code: quoted(text),
+            simple: true,
+        },
         parts => {
             let mut code = "`".to_owned();
             for part in parts {
                 match part {
                     Part::Text(text) => {
                         let text = text.replace('\\', "\\\\").replace('`', "\\`");
+                        let text = text.replace('\n', "\\n").replace('\r', "\\r");
                         code.push_str(&text.replace("${", "\\${"));
                     }
                     Part::Print(print) => code.push_str(&format!("${{{}}}", print.code)),

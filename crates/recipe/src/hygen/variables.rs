@@ -23,8 +23,16 @@ const DERIVED: [(&str, &str); 5] = [
 ];
 
 /// Names a recipe fills itself.
-const RESERVED: [&str; 8] =
-    ["answers", "state", "recipe", "step", "result", "provide", "fileExists", "dirExists"];
+const RESERVED: [&str; 8] = [
+    "answers",
+    "state",
+    "recipe",
+    "step",
+    "result",
+    "provide",
+    "fileExists",
+    "dirExists",
+];
 
 /// What the action is called, and what is said about its variables.
 pub(super) struct Declared {
@@ -39,7 +47,10 @@ pub(super) fn declare(
     questions: &[Question],
     uses: &[(Use, u32)],
 ) -> Declared {
-    let mut declared = Declared { variables: Vec::new(), warnings: Vec::new() };
+    let mut declared = Declared {
+        variables: Vec::new(),
+        warnings: Vec::new(),
+    };
     let mut names: Vec<&str> = Vec::new();
     let used = |name: &str| uses.iter().any(|(used, _)| used.name == name);
     let derives = DERIVED[..3].iter().any(|(name, _)| used(name));
@@ -55,8 +66,13 @@ pub(super) fn declare(
             continue;
         }
         done.push(name);
-        let line = uses.iter().find(|(used, _)| used.name == name).map_or(1, |(_, line)| *line);
-        if RESERVED.contains(&name) || matches!(name, "_" | "templates" | "actionfolder" | "subaction") {
+        let line = uses
+            .iter()
+            .find(|(used, _)| used.name == name)
+            .map_or(1, |(_, line)| *line);
+        if RESERVED.contains(&name)
+            || matches!(name, "_" | "templates" | "actionfolder" | "subaction")
+        {
             let why = "is not available here: rename it, or write the value out";
             declared.warnings.push((line, format!("`{name}` {why}")));
             continue;
@@ -71,7 +87,10 @@ pub(super) fn declare(
                 None => guessed(name, uses),
             },
         };
-        let mut variable = Variable { name: name.to_owned(), fields };
+        let mut variable = Variable {
+            name: name.to_owned(),
+            fields,
+        };
         if name == "name" {
             variable.fields.push(("position", json!(0)));
         }
@@ -124,12 +143,19 @@ fn default(question: &Question, kind: &str) -> Option<Value> {
 
 /// A type for a value that hygen takes from the command line without declaring it.
 fn guessed(name: &str, uses: &[(Use, u32)]) -> Vec<(&'static str, Value)> {
-    let hows: Vec<How> =
-        uses.iter().filter(|(used, _)| used.name == name).map(|(used, _)| used.how).collect();
+    let hows: Vec<How> = uses
+        .iter()
+        .filter(|(used, _)| used.name == name)
+        .map(|(used, _)| used.how)
+        .collect();
     let only = |wanted: &[How]| hows.iter().all(|how| wanted.contains(how));
     if hows.contains(&How::List) {
         let mut fields = vec![("type", json!("array"))];
-        fields.push(if hows.contains(&How::Maybe) { ("default", json!([])) } else { ("required", json!(true)) });
+        fields.push(if hows.contains(&How::Maybe) {
+            ("default", json!([]))
+        } else {
+            ("required", json!(true))
+        });
         return fields;
     }
     if only(&[How::Test, How::Maybe]) && hows.contains(&How::Test) {

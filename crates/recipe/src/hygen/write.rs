@@ -13,7 +13,9 @@ pub(super) fn kit(name: &str) -> String {
 }
 
 pub(super) fn cookbook(generator: &str, default: Option<&str>) -> String {
-    let defaults = default.map(|name| format!("defaults: {{ recipe: {name} }}\n")).unwrap_or_default();
+    let defaults = default
+        .map(|name| format!("defaults: {{ recipe: {name} }}\n"))
+        .unwrap_or_default();
     format!("name: {}\n{defaults}", scalar(generator, 0))
 }
 
@@ -23,7 +25,10 @@ pub(super) fn recipe(
     templates: &[&str],
 ) -> String {
     let mut out = format!("name: {}\n", scalar(action, 0));
-    out.push_str(&format!("description: {}\n", scalar(&format!("{generator} {action}, as hygen did it"), 0)));
+    out.push_str(&format!(
+        "description: {}\n",
+        scalar(&format!("{generator} {action}, as hygen did it"), 0)
+    ));
     out.push_str("version: 1.0.0\n");
     if !variables.is_empty() {
         out.push_str("\nvariables:\n");
@@ -47,10 +52,13 @@ fn value_text(value: &Value, indent: usize) -> String {
     match value {
         Value::String(text) => scalar(text, indent),
         Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(|item| match item {
-                Value::String(text) if is_word(text) => text.clone(),
-                other => other.to_string(),
-            }).collect();
+            let items: Vec<String> = items
+                .iter()
+                .map(|item| match item {
+                    Value::String(text) if is_word(text) => text.clone(),
+                    other => other.to_string(),
+                })
+                .collect();
             format!("[{}]", items.join(", "))
         }
         other => other.to_string(),
@@ -66,20 +74,32 @@ pub(super) fn scalar(text: &str, indent: usize) -> String {
     let lines: Vec<String> = text
         .trim_end_matches('\n')
         .split('\n')
-        .map(|line| if line.is_empty() { String::new() } else { format!("{pad}{line}") })
+        .map(|line| {
+            if line.is_empty() {
+                String::new()
+            } else {
+                format!("{pad}{line}")
+            }
+        })
         .collect();
     let block = format!("{keep}\n{}", lines.join("\n"));
     let ways = match text.contains('\n') {
         true => [block, json.clone()],
         false => [text.to_owned(), quoted],
     };
-    ways.into_iter().find(|way| reads_as(way, text, indent)).unwrap_or(json)
+    ways.into_iter()
+        .find(|way| reads_as(way, text, indent))
+        .unwrap_or(json)
 }
 
 fn reads_as(way: &str, text: &str, indent: usize) -> bool {
     let pad = " ".repeat(indent);
-    let Ok(root) = yaml::parse("", &format!("{pad}k: {way}\n{pad}l: 1\n")) else { return false };
-    let Data::Map(entries) = root.data else { return false };
+    let Ok(root) = yaml::parse("", &format!("{pad}k: {way}\n{pad}l: 1\n")) else {
+        return false;
+    };
+    let Data::Map(entries) = root.data else {
+        return false;
+    };
     matches!(&entries[..], [first, _] if matches!(&first.value.data, Data::String(read) if read == text))
 }
 

@@ -94,6 +94,8 @@ pub fn merged(before: &Value, changes: &Value) -> Result<Value, Error> {
     changes::merged(before, changes)
 }
 
+type Object = Map<String, Value>;
+
 /// One merge, as the editors of the formats see it.
 struct Edit<'e> {
     text: &'e str,
@@ -105,7 +107,7 @@ struct Edit<'e> {
 
 impl Edit<'_> {
     /// The maps to walk side by side, when the text holds a map and gets one.
-    fn maps(&self) -> Option<(&Map<String, Value>, &Map<String, Value>)> {
+    fn maps(&self) -> Option<(&Object, &Object)> {
         Some((self.before.as_object()?, self.changes.as_object()?))
     }
 

@@ -1,0 +1,4 @@
+---
+to: pages/<%= h.changeCase.kebab(name) %>.md
+---
+# <%= Name %>

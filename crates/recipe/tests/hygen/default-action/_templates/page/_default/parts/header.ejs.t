@@ -1,0 +1,5 @@
+---
+to: parts/<%= name.toLowerCase() %>.md
+---
+<%- name + ' & <friends>' %>
+<%= name ? '<b>' : '' %>

@@ -1,0 +1,6 @@
+---
+to: scripts/<%= name %>.sh
+sh: cat > scripts/<%= name %>.copy
+---
+#!/bin/sh
+echo <%= name %>

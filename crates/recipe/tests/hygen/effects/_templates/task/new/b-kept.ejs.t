@@ -1,0 +1,5 @@
+---
+to: scripts/kept.txt
+unless_exists: true
+---
+new

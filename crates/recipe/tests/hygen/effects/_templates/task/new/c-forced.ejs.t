@@ -1,0 +1,5 @@
+---
+to: scripts/forced.txt
+force: true
+---
+new <%= name %>

@@ -1,0 +1,5 @@
+---
+to: scripts/skipped.txt
+skip_if: <%= name === 'clean' %>
+---
+never

@@ -1,0 +1,4 @@
+---
+to: scripts/LICENSE
+from: task/shared/licence.txt
+---

@@ -1,0 +1,5 @@
+---
+message: |
+  {bold task <%= name %>} is there.
+  Run it with {green scripts/<%= name %>.sh}
+---

@@ -1,0 +1,3 @@
+module.exports = {
+  params: ({ args, h }) => ({ ...args, table: h.inflection.tableize(args.name) }),
+}

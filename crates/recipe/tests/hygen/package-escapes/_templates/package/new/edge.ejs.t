@@ -1,0 +1,9 @@
+---
+to: packages/<%= name %>/index.edge
+---
+@if(user)
+  {{ user.name }} <%= name %>  
+@else
+  {{-- <%= org %> --}}
+@end
+{<%= name %>}

@@ -1,0 +1,4 @@
+---
+to: src/components/<%= h.changeCase.pascal(name) %>/index.ts
+---
+export * from './<%= h.changeCase.pascal(name) %>'

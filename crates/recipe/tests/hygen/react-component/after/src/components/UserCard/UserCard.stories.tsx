@@ -1,0 +1,3 @@
+import { UserCard } from './UserCard'
+
+export default { title: 'User-Card' }

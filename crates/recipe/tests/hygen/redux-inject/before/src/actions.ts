@@ -1,0 +1,3 @@
+import { createAction } from 'x'
+
+export const other = createAction('OTHER')

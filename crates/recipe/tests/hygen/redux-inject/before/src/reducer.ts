@@ -1,0 +1,8 @@
+import { combine } from 'redux'
+
+export default (state, action) => {
+  switch (action.type) {
+    default:
+      return state
+  }
+}
