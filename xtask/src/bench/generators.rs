@@ -41,7 +41,7 @@ const ALONE: [Size; 3] = [
 
 const ONE_FILE_CPU_RATIO_MAX: f64 = 1.0 / 20.0;
 const MANY_FILES_CPU_RATIO_MAX: f64 = 1.0 / 15.0;
-const PEAK_MB_MAX: f64 = 10.0;
+const PEAK_MIB_MAX: f64 = 10.0;
 const GROWTH_PER_FILE_MAX: f64 = 1.5;
 
 #[derive(Clone, Copy)]
@@ -61,9 +61,9 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     bench.compare_files()?;
     let floor = bench.floor()?;
     println!(
-        "\nfloor of the measurement (`true`): {:.1} ms, {:.1} MB",
+        "\nfloor of the measurement (`true`): {:.1} ms, {:.1} MiB",
         ms(floor),
-        mb(floor)
+        mib(floor)
     );
     let one = bench.measure(COMPARED[0], &Tool::ALL)?;
     let many = bench.measure(COMPARED[1], &Tool::ALL)?;
@@ -90,8 +90,8 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
             ratio(&many)?,
             MANY_FILES_CPU_RATIO_MAX,
         ),
-        Goal::at_most("1 file, peak MB", mb(ours_one), PEAK_MB_MAX),
-        Goal::at_most("200 files, peak MB", mb(ours_many), PEAK_MB_MAX),
+        Goal::at_most("1 file, peak MiB", mib(ours_one), PEAK_MIB_MAX),
+        Goal::at_most("200 files, peak MiB", mib(ours_many), PEAK_MIB_MAX),
         Goal::at_most(
             "cost of one more file, largest job beside 200 files",
             growth_per_file(ours_one, &steps),
@@ -192,26 +192,26 @@ fn files_of(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
 
 fn print_compared(files: usize, medians: &Medians) {
     let hygen = of(medians, Tool::Hygen).map_or(f64::NAN, ms);
-    println!("\n{files} file(s)              CPU ms   peak MB   CPU beside hygen");
+    println!("\n{files} file(s)              CPU ms   peak MiB   CPU beside hygen");
     for (tool, cost) in medians {
         let beside = ms(*cost) / hygen;
         println!(
             "  {:<20}{:>8.1}{:>10.1}{beside:>19.3}",
             tool.name(),
             ms(*cost),
-            mb(*cost)
+            mib(*cost)
         );
     }
 }
 
 fn print_growth(one: Cost, steps: &[(usize, Cost)]) {
-    println!("\ndrawloom alone         CPU ms   peak MB   µs per further file");
+    println!("\ndrawloom alone         CPU ms   peak MiB   µs per further file");
     for (files, cost) in steps {
         let further = per_further_file(one, *files, *cost);
         println!(
             "  {files:>6} files        {:>8.1}{:>10.1}{further:>22.1}",
             ms(*cost),
-            mb(*cost)
+            mib(*cost)
         );
     }
 }
@@ -249,6 +249,6 @@ fn ms(cost: Cost) -> f64 {
     clippy::cast_precision_loss,
     reason = "memory in bytes is far below 2^52"
 )]
-fn mb(cost: Cost) -> f64 {
-    cost.peak_bytes as f64 / 1_000_000.0
+fn mib(cost: Cost) -> f64 {
+    cost.peak_bytes as f64 / f64::from(1 << 20)
 }
