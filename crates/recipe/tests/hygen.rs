@@ -1,4 +1,4 @@
-//! hygen's generators as a kit: what they write is compared with what hygen itself wrote.
+//! Generators of hygen as a kit: what they write is compared with what hygen itself wrote.
 //!
 //! A folder of `tests/hygen` is one case: `_templates` and the project before, how hygen was called,
 //! and in `after` what it made, recorded by `record.sh`.
@@ -285,6 +285,25 @@ fn nothing_is_dropped_silently() {
         let text = text_of(&found, "g/a/templates/x.jig");
         assert!(kept.is_none_or(|kept| text.contains(kept)), "{text}");
     }
+}
+
+#[test]
+fn conditions_without_end_are_bounded() {
+    let deep = format!(
+        "{}x{}\n",
+        "<% if (x) { %>".repeat(20_000),
+        "<% } %>".repeat(20_000)
+    );
+    let found = one(&deep);
+    assert!(found.warnings[0].message.contains("NESTING_MAX"));
+    let line = "a<% if (x) { %>\nb<% } %>".repeat(40);
+    let found = one(&format!("{line}\n"));
+    assert!(
+        found
+            .warnings
+            .iter()
+            .any(|warning| warning.message.contains("BLOCKS_MAX"))
+    );
 }
 
 #[test]

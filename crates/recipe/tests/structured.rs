@@ -233,6 +233,22 @@ fn broken_texts_are_refused_with_their_place() {
 }
 
 #[test]
+fn endless_nesting_is_refused() {
+    let deep = "[".repeat(100_000);
+    for (format, text) in [
+        (Format::Json, deep.clone()),
+        (Format::Json, "{\"a\":".repeat(100_000)),
+        (Format::Yaml, deep.clone()),
+        (Format::Yaml, "- ".repeat(100_000)),
+        (Format::Toml, format!("a = {deep}")),
+        (Format::Toml, format!("a = {}", "{ a = ".repeat(100_000))),
+    ] {
+        assert!(read(format, &text).is_err());
+        assert!(merge(format, &text, &json!({"b": 1}), 2).is_err());
+    }
+}
+
+#[test]
 fn what_cannot_be_changed_alone_is_refused() {
     for (format, text, changes) in [
         // The anchored map is read in two places.

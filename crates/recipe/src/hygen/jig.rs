@@ -100,16 +100,10 @@ pub(super) fn comment(text: &str) -> String {
     format!("{{{{-- {} --}}}}", text.trim())
 }
 
-/// Whether the first line of output begins with a character of the template, or with a tag.
+/// Whether the first line of output is never empty, or a tag stands above it.
 fn begins_surely(blocks: &[Block]) -> bool {
     match blocks.first() {
-        Some(Block::Line(line)) => {
-            let text = match line.first() {
-                Some(Part::Text(text)) => text.as_str(),
-                _ => "",
-            };
-            !text.is_empty() && !text.contains("{{") && tag_at(text).is_none()
-        }
+        Some(Block::Line(line)) => has_text(line),
         _ => true,
     }
 }
@@ -119,9 +113,7 @@ fn ends_surely(blocks: &[Block], before: bool) -> bool {
     let mut sure = before;
     for block in blocks {
         sure = match block {
-            Block::Line(line) => line
-                .iter()
-                .any(|part| matches!(part, Part::Text(text) if !text.is_empty())),
+            Block::Line(line) => has_text(line),
             Block::Quiet(_) | Block::Comment(_) => sure,
             Block::Tagged(branches) => {
                 let else_prints = branches.last().is_some_and(|(tag, _)| tag == "@else");
@@ -130,6 +122,11 @@ fn ends_surely(blocks: &[Block], before: bool) -> bool {
         };
     }
     sure
+}
+
+fn has_text(line: &Line) -> bool {
+    line.iter()
+        .any(|part| matches!(part, Part::Text(text) if !text.is_empty()))
 }
 
 fn write_blocks(blocks: &[Block], shift: &str, lines: &mut Vec<String>) {

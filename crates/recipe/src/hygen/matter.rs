@@ -1,4 +1,4 @@
-//! hygen's frontmatter, found and read as hygen finds and reads it.
+//! Frontmatter, found and read as hygen finds and reads it.
 
 use serde_json::Value;
 

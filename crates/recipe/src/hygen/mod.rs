@@ -1,7 +1,7 @@
 //! Turns hygen's `_templates` into a kit.
 //!
 //! Each generator becomes a cookbook, each of its actions a recipe with one step per template.
-//! EJS becomes Jig that prints the same bytes ([`mod@weave`] says how); questions of `prompt.js` and
+//! EJS becomes Jig that prints the same bytes (`weave.rs` says how); questions of `prompt.js` and
 //! names that templates use become variables. What cannot be carried over is a warning with file and
 //! line, and stays in the template as a comment. Nothing is read or written here.
 

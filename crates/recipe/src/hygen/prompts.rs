@@ -6,6 +6,7 @@ use oxc_span::SourceType;
 use serde_json::Value;
 
 use super::module::{Data, Item, Module};
+use super::script::{NESTING_MAX, nesting};
 
 /// One question.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +63,12 @@ const KNOWN: [&str; 9] = [
 
 /// Reads a file of questions.
 pub(super) fn read(path: &str, text: &str) -> Asked {
+    let mut asked = Asked::default();
+    if nesting(text) > NESTING_MAX {
+        let message = format!("this file is nested deeper than NESTING_MAX = {NESTING_MAX}");
+        asked.warn(1, message);
+        return asked;
+    }
     let allocator = Allocator::default();
     let kind = if path.ends_with(".ts") {
         SourceType::ts()
@@ -69,7 +76,6 @@ pub(super) fn read(path: &str, text: &str) -> Asked {
         SourceType::unambiguous()
     };
     let parsed = Parser::new(&allocator, text, kind).parse();
-    let mut asked = Asked::default();
     if let Some(error) = parsed.diagnostics.iter().next() {
         asked.warn(
             1,

@@ -18,6 +18,9 @@ use super::tree::{If, Node, Print};
 /// The function that stands for a piece of the text in the program.
 const MARK: &str = "__hygen_piece__";
 
+/// How deep brackets may stand in each other.
+pub(super) const NESTING_MAX: usize = 200;
+
 /// A template's meaning.
 #[derive(Default)]
 pub(super) struct Read {
@@ -30,6 +33,10 @@ pub(super) struct Read {
 /// Pairs the tags of a text.
 pub(super) fn read(pieces: &[Piece]) -> Read {
     let script = Script::of(pieces);
+    if nesting(&script.text) > NESTING_MAX {
+        let message = format!("it is nested deeper than NESTING_MAX = {NESTING_MAX}");
+        return unpaired(pieces, &message);
+    }
     let allocator = Allocator::default();
     let options = ParseOptions {
         allow_return_outside_function: true,
@@ -74,6 +81,20 @@ pub(super) fn read(pieces: &[Piece]) -> Read {
     }
 }
 
+/// How deep brackets stand in each other, those in strings counted.
+pub(super) fn nesting(text: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for c in text.chars() {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
+}
+
 /// Tags that make no program: each value by itself, everything else kept as a comment.
 fn unpaired(pieces: &[Piece], message: &str) -> Read {
     let mut whole = Read::default();
@@ -84,8 +105,10 @@ fn unpaired(pieces: &[Piece], message: &str) -> Read {
         .or(pieces.first())
         .map_or(1, |piece| piece.line);
     if pieces.len() > 1 {
-        let message =
-            format!("the scripts of this file make no program ({message}): pair its tags by hand");
+        let message = format!(
+            "the scripts of this file make no program ({message}); each was kept as a comment \
+                 where it stood: pair them by hand"
+        );
         whole.warnings.push((line, message));
     }
     for piece in pieces {
@@ -100,8 +123,11 @@ fn unpaired(pieces: &[Piece], message: &str) -> Read {
             }
             _ => {
                 whole.nodes.push(Node::Lost(piece.source.clone()));
-                let message = format!("`{}` was not carried over ({message})", piece.source.trim());
-                whole.warnings.push((piece.line, message));
+                if pieces.len() == 1 {
+                    let message =
+                        format!("`{}` was not carried over ({message})", piece.source.trim());
+                    whole.warnings.push((piece.line, message));
+                }
             }
         }
     }

@@ -16,8 +16,8 @@ pub(super) struct Variable {
 /// Names that hygen derives or fills in, and how they are said here.
 const DERIVED: [(&str, &str); 5] = [
     ("Name", "{{ capitalize(name) }}"),
-    ("names", "{{ h.inflection.pluralize(name) }}"),
-    ("Names", "{{ capitalize(h.inflection.pluralize(name)) }}"),
+    ("names", "{{ pluralize(name) }}"),
+    ("Names", "{{ capitalize(pluralize(name)) }}"),
     ("ts", "{{ Date.now() }}"),
     ("cwd", "."),
 ];

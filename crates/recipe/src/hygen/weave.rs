@@ -124,13 +124,23 @@ impl Weaver {
     /// Ends the line that is open in each branch with what follows the choice.
     fn extend_branches(&mut self, woven: &mut Woven, rest: &mut Vec<Node>) {
         let end = end_of_line(rest);
+        let mut too_many = false;
         if let Tail::Choice(branches) = &mut woven.tail {
             for (_, branch) in branches {
-                match self.written < BLOCKS_MAX {
-                    true => self.extend(branch, &end),
-                    false => branch.tail = Tail::default(),
+                if self.written < BLOCKS_MAX {
+                    self.extend(branch, &end);
+                    continue;
                 }
+                branch.tail = Tail::default();
+                too_many = true;
             }
+        }
+        if too_many && !self.inexact.iter().any(|found| found.line == 1) {
+            let message = format!(
+                "conditions within lines would make more than BLOCKS_MAX = {BLOCKS_MAX} parts, so \
+                 the ends of some lines are missing: put each condition on lines of its own"
+            );
+            self.inexact.push(Inexact { line: 1, message });
         }
         close(woven);
     }
