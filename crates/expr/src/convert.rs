@@ -105,7 +105,7 @@ pub fn number_to_string(number: f64) -> String {
     text
 }
 
-fn write_number(number: f64, out: &mut String) {
+pub(crate) fn write_number(number: f64, out: &mut String) {
     // Whole numbers below 2^53 are the common case, and integer printing is several times faster.
     const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() < EXACT_MAX {
@@ -123,7 +123,7 @@ fn write_number(number: f64, out: &mut String) {
         if number < 0.0 {
             out.push('-');
         }
-        out.extend(digits[start..].iter().map(|digit| char::from(*digit)));
+        out.push_str(std::str::from_utf8(&digits[start..]).unwrap_or_default());
         return;
     }
     out.push_str(ryu_js::Buffer::new().format(number));

@@ -51,6 +51,9 @@ fn signed(number: f64, mut text: String) -> String {
 
 /// A non-negative number with that many decimals.
 pub(super) fn fixed(number: f64, digits: usize) -> String {
+    if let Some(text) = fixed_in_integers(number, digits) {
+        return text;
+    }
     // A tie ends in a 5 one decimal further, so it is a whole number of 2^-(digits+1).
     let scaled = number * f64::powi(2.0, digits as i32 + 1);
     if scaled.fract() == 0.0 && number.fract() != 0.0 {
@@ -61,6 +64,45 @@ pub(super) fn fixed(number: f64, digits: usize) -> String {
         }
     }
     format!("{number:.digits$}")
+}
+
+/// The common case in exact integer arithmetic: few decimals, nothing larger than 2^53.
+fn fixed_in_integers(number: f64, digits: usize) -> Option<String> {
+    const DIGITS_MAX: usize = 9;
+    const MANTISSA_BITS: u32 = 52;
+    if digits > DIGITS_MAX || number >= 9_007_199_254_740_992.0 {
+        return None;
+    }
+    let bits = number.to_bits();
+    let exponent = (bits >> MANTISSA_BITS) as i32;
+    if exponent == 0 {
+        return None;
+    }
+    let mantissa = (bits & ((1 << MANTISSA_BITS) - 1)) | (1 << MANTISSA_BITS);
+    // number = mantissa / 2^shift
+    let shift = u32::try_from(1075 - exponent)
+        .ok()
+        .filter(|shift| *shift < 120)?;
+    let power = 10_u64.pow(digits as u32);
+    let scaled = u128::from(mantissa) * u128::from(power);
+    let rounded = if shift == 0 {
+        scaled
+    } else {
+        (scaled + (1 << (shift - 1))) >> shift
+    };
+    let rounded = u64::try_from(rounded).ok()?;
+    let mut text = String::with_capacity(24);
+    crate::convert::write_number((rounded / power) as f64, &mut text);
+    if digits > 0 {
+        text.push('.');
+        let mut place = power / 10;
+        let fraction = rounded % power;
+        while place > 0 {
+            text.push(char::from(b'0' + (fraction / place % 10) as u8));
+            place /= 10;
+        }
+    }
+    Some(text)
 }
 
 /// Adds one to the last digit of a decimal number.
