@@ -20,6 +20,13 @@ struct Mock {
     _running: Running,
 }
 
+/// A client of the test's own, for what is said to the mock about itself.
+fn plain_http() -> reqwest::Client {
+    // The crate does this when it makes its first client; a test may come before that.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().no_proxy().build().unwrap()
+}
+
 impl Mock {
     fn start(environment: &[(&str, &str)]) -> Mock {
         let folder = installed("aimock").join("node_modules/@copilotkit/aimock/dist/cli.js");
@@ -60,7 +67,7 @@ impl Mock {
 
     async fn next_fails(&self, status: u16, message: &str) {
         let body = json!({"status": status, "body": {"message": message, "type": "some_error"}});
-        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        let http = plain_http();
         let url = format!("{}/__aimock/error", self.url);
         assert!(
             http.post(url)
@@ -74,7 +81,7 @@ impl Mock {
     }
 
     async fn journal(&self) -> Vec<Value> {
-        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        let http = plain_http();
         let text = http
             .get(format!("{}/__aimock/journal", self.url))
             .send()
