@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::dismantle::dismantle;
 use crate::error::Error;
 use crate::ir::Arrow;
+use crate::property::array_index;
 use crate::regex::Regex;
 
 /// A JavaScript value.
@@ -288,7 +289,7 @@ impl Object {
     pub fn insert(&mut self, key: impl Into<Rc<str>>, value: Value) {
         let key = key.into();
         let new = self.properties.insert(key.clone(), value).is_none();
-        if new && is_array_index(&key) {
+        if new && array_index(&key).is_some() {
             self.integer_keys = true;
         }
     }
@@ -314,7 +315,7 @@ impl Object {
             .properties
             .keys()
             .cloned()
-            .partition(|key| is_array_index(key));
+            .partition(|key| array_index(key).is_some());
         integers.sort_by_key(|key| key.parse::<u32>().unwrap_or(u32::MAX));
         integers.extend(names);
         integers
@@ -340,15 +341,6 @@ impl FromIterator<(Rc<str>, Value)> for Object {
         }
         object
     }
-}
-
-/// Whether a property name is a canonical array index (`"0"`, `"17"`, not `"01"`).
-fn is_array_index(key: &str) -> bool {
-    let digits = key.as_bytes();
-    !digits.is_empty()
-        && digits.len() <= 9
-        && digits.iter().all(u8::is_ascii_digit)
-        && (digits.len() == 1 || digits[0] != b'0')
 }
 
 impl EntryKey {
