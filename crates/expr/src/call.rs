@@ -1,5 +1,6 @@
 //! Calls: of values, of methods, of the standard library, of arrow functions.
 
+use std::ops::Deref;
 use std::rc::Rc;
 
 use smallvec::SmallVec;
@@ -9,12 +10,26 @@ use crate::context::Context;
 use crate::convert::to_text;
 use crate::error::Error;
 use crate::eval::collect;
-use crate::ir::{Arrow, Body, Call, Item, MethodCall, MethodName, NativeCall, Statement};
+use crate::ir::{Arguments, Arrow, Body, Call, MethodCall, MethodName, NativeCall, Statement};
 use crate::property;
 use crate::value::{Frame, Function, Value};
 
-/// Most calls have few arguments, and those need no allocation.
-type Arguments = SmallVec<[Value; 4]>;
+/// Arguments ready to be handed over. Most calls have few, and those need no allocation.
+enum Evaluated<'a> {
+    Known(&'a [Value]),
+    Computed(SmallVec<[Value; 4]>),
+}
+
+impl Deref for Evaluated<'_> {
+    type Target = [Value];
+
+    fn deref(&self) -> &[Value] {
+        match self {
+            Evaluated::Known(values) => values,
+            Evaluated::Computed(values) => values,
+        }
+    }
+}
 
 impl NativeCall {
     pub(crate) fn eval(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Result<Value, Error> {
@@ -196,10 +211,19 @@ pub(crate) fn call_named(
     builtins::method(name).and_then(|method| builtins::call_method(cx, this, method, arguments))
 }
 
-fn arguments(cx: &mut Context<'_>, frame: &Rc<Frame>, items: &[Item]) -> Result<Arguments, Error> {
-    let mut values = Arguments::new();
-    collect(cx, frame, items, |value| values.push(value))?;
-    Ok(values)
+fn arguments<'a>(
+    cx: &mut Context<'_>,
+    frame: &Rc<Frame>,
+    arguments: &'a Arguments,
+) -> Result<Evaluated<'a>, Error> {
+    match arguments {
+        Arguments::Known(values) => Ok(Evaluated::Known(values)),
+        Arguments::Computed(items) => {
+            let mut values = SmallVec::new();
+            collect(cx, frame, items, |value| values.push(value))?;
+            Ok(Evaluated::Computed(values))
+        }
+    }
 }
 
 pub(crate) fn construct(

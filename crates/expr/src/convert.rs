@@ -108,22 +108,9 @@ pub fn number_to_string(number: f64) -> String {
 pub(crate) fn write_number(number: f64, out: &mut String) {
     // Whole numbers below 2^53 are the common case, and integer printing is several times faster.
     const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
-    if number.fract() == 0.0 && number.abs() < EXACT_MAX {
-        let mut digits = [0_u8; 20];
-        let mut start = digits.len();
-        let mut rest = number.abs() as u64;
-        loop {
-            start -= 1;
-            digits[start] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
-        }
-        if number < 0.0 {
-            out.push('-');
-        }
-        out.push_str(std::str::from_utf8(&digits[start..]).unwrap_or_default());
+    let whole = number as i64;
+    if whole as f64 == number && number.abs() < EXACT_MAX {
+        out.push_str(itoa::Buffer::new().format(whole));
         return;
     }
     out.push_str(ryu_js::Buffer::new().format(number));

@@ -2,10 +2,11 @@
 
 use std::rc::Rc;
 
+use crate::builtins;
 use crate::context::Context;
-use crate::convert::write_text;
+use crate::convert::{write_number, write_text};
 use crate::error::Error;
-use crate::ir::{Node, TemplatePart};
+use crate::ir::{Arguments, MethodCall, MethodName, Node, TemplatePart};
 use crate::operators::UnaryOperator;
 use crate::value::{Frame, Object, Value};
 
@@ -20,6 +21,17 @@ impl Node {
             } => operand.test(cx, frame).map(|truth| !truth),
             Node::And(pair) => Ok(pair[0].test(cx, frame)? && pair[1].test(cx, frame)?),
             Node::Or(pair) => Ok(pair[0].test(cx, frame)? || pair[1].test(cx, frame)?),
+            Node::Binary(binary) => {
+                let left = binary.left.number(cx, frame);
+                let right = left.and_then(|_| binary.right.number(cx, frame));
+                let compared = left
+                    .zip(right)
+                    .and_then(|(left, right)| binary.operator.compares_numbers(left, right));
+                match compared {
+                    Some(truth) => Ok(truth),
+                    None => self.eval(cx, frame).map(|value| value.is_truthy()),
+                }
+            }
             other => match other.peek(frame, Value::is_truthy) {
                 Some(truth) => Ok(truth),
                 None => other.eval(cx, frame).map(|value| value.is_truthy()),
@@ -33,17 +45,34 @@ impl Node {
         frame: &Rc<Frame>,
         out: &mut String,
     ) -> Result<(), Error> {
-        let written = self.peek(frame, |value| match value {
-            Value::String(text) => {
-                out.push_str(text);
-                Some(text.len())
-            }
-            _ => None,
-        });
-        if let Some(Some(bytes)) = written {
-            return cx.charge_bytes(bytes);
-        }
         match self {
+            Node::Variable { .. } | Node::Member(_) | Node::State { .. } | Node::Constant(_) => {
+                let written = self.peek(frame, |value| match value {
+                    Value::String(text) => {
+                        out.push_str(text);
+                        Some(text.len())
+                    }
+                    Value::Number(number) => {
+                        write_number(*number, out);
+                        Some(0)
+                    }
+                    _ => None,
+                });
+                if let Some(Some(bytes)) = written {
+                    return cx.charge_bytes(bytes);
+                }
+            }
+            Node::Binary(_) => {
+                if let Some(number) = self.number(cx, frame) {
+                    write_number(number, out);
+                    return Ok(());
+                }
+            }
+            Node::MethodCall(call) => {
+                if let Some(written) = call.write(cx, frame, out) {
+                    return written;
+                }
+            }
             Node::Template(parts) => {
                 for part in parts {
                     match part {
@@ -51,7 +80,7 @@ impl Node {
                         TemplatePart::Node(node) => node.emit(cx, frame, out)?,
                     }
                 }
-                Ok(())
+                return Ok(());
             }
             Node::Conditional(three) => {
                 let branch = if three[0].test(cx, frame)? {
@@ -59,12 +88,30 @@ impl Node {
                 } else {
                     &three[2]
                 };
-                branch.emit(cx, frame, out)
+                return branch.emit(cx, frame, out);
             }
-            other => {
-                let value = other.eval(cx, frame)?;
-                write_text(cx, &value, out)
+            _ => {}
+        }
+        let value = self.eval(cx, frame)?;
+        write_text(cx, &value, out)
+    }
+
+    /// The number that a path, or a calculation with numbers, comes to.
+    ///
+    /// `None` when anything else is met; nothing has happened then, and the caller evaluates the
+    /// long way.
+    fn number(&self, cx: &mut Context<'_>, frame: &Rc<Frame>) -> Option<f64> {
+        cx.charge(1).ok()?;
+        match self {
+            Node::Binary(binary) => {
+                let left = binary.left.number(cx, frame)?;
+                let right = binary.right.number(cx, frame)?;
+                binary.operator.of_numbers(left, right)
             }
+            path => path.peek(frame, |value| match value {
+                Value::Number(number) => Some(*number),
+                _ => None,
+            })?,
         }
     }
 
@@ -87,14 +134,20 @@ impl Node {
                 Some(value) => Some(read(value)),
             },
             Node::Member(member) => {
-                let read = &mut Some(read);
-                member.object.peek_object(frame, &mut |object| match (
-                    object.peek(&member.name),
-                    read.take(),
-                ) {
-                    (None | Some(Value::Lazy(_)), _) | (_, None) => None,
-                    (Some(value), Some(read)) => Some(read(value)),
-                })
+                let inspect = |object: &Object| match object.peek_near(&member.name, &member.seen) {
+                    None | Some(Value::Lazy(_)) => None,
+                    Some(value) => Some(read(value)),
+                };
+                if let Node::Variable { hops, slot } = member.object {
+                    return frame.up(hops).with(slot.index(), |value| match value {
+                        Value::Object(object) => inspect(&object.borrow()),
+                        _ => None,
+                    });
+                }
+                let inspect = &mut Some(inspect);
+                member
+                    .object
+                    .peek_object(frame, &mut |object| inspect.take()?(object))
             }
             _ => None,
         }
@@ -112,10 +165,36 @@ impl Node {
         match self {
             Node::Variable { hops, slot } => frame.up(*hops).with(slot.index(), inspect),
             Node::State { name, .. } => inspect(frame.state().borrow().peek(name)?),
-            Node::Member(member) => member
-                .object
-                .peek_object(frame, &mut |object| inspect(object.peek(&member.name)?)),
+            Node::Member(member) => member.object.peek_object(frame, &mut |object| {
+                inspect(object.peek_near(&member.name, &member.seen)?)
+            }),
             _ => None,
         }
+    }
+}
+
+impl MethodCall {
+    /// Appends what a built-in method gives for a receiver that is a plain path; `None` when the
+    /// call is of another kind, and nothing has happened then.
+    fn write(
+        &self,
+        cx: &mut Context<'_>,
+        frame: &Rc<Frame>,
+        out: &mut String,
+    ) -> Option<Result<(), Error>> {
+        let MethodName::Named {
+            method: Some(method),
+            ..
+        } = self.name
+        else {
+            return None;
+        };
+        let Arguments::Known(args) = &self.arguments else {
+            return None;
+        };
+        let written = self.object.peek(frame, |object| {
+            builtins::write_method(cx, object, (method, args), out)
+        })??;
+        Some(written.map_err(|error| error.at(self.at)))
     }
 }

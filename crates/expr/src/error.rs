@@ -28,8 +28,13 @@ impl Code {
 }
 
 /// An error with the byte offset in the expression's text where it arose, when one is known.
+///
+/// Boxed: every evaluation returns a `Result`, and a small one is moved faster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error {
+pub struct Error(Box<Detail>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Detail {
     code: Code,
     message: String,
     offset: Option<u32>,
@@ -48,12 +53,12 @@ pub struct Place {
 
 impl Error {
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(Detail {
             code,
             message: message.into(),
             offset: None,
             placed: None,
-        }
+        }))
     }
 
     pub fn runtime(message: impl Into<String>) -> Self {
@@ -67,14 +72,14 @@ impl Error {
     /// Remembers where the error arose, unless an inner place is known already.
     #[must_use]
     pub fn at(mut self, offset: u32) -> Self {
-        self.offset.get_or_insert(offset);
+        self.0.offset.get_or_insert(offset);
         self
     }
 
     /// Attaches a file position, unless one is attached already.
     #[must_use]
     pub fn placed(mut self, file: &str, line: u32, column: u32) -> Self {
-        self.placed.get_or_insert_with(|| Place {
+        self.0.placed.get_or_insert_with(|| Place {
             file: file.to_owned(),
             line,
             column,
@@ -85,37 +90,37 @@ impl Error {
     /// Moves the offset into a surrounding text that starts `by` bytes earlier.
     #[must_use]
     pub fn shifted(mut self, by: u32) -> Self {
-        self.offset = Some(self.offset.unwrap_or(0).saturating_add(by));
+        self.0.offset = Some(self.0.offset.unwrap_or(0).saturating_add(by));
         self
     }
 
     /// Moves the offset out of a text that was wrapped with `by` bytes in front.
     #[must_use]
     pub(crate) fn unshifted(mut self, by: u32) -> Self {
-        self.offset = self.offset.map(|offset| offset.saturating_sub(by));
+        self.0.offset = self.0.offset.map(|offset| offset.saturating_sub(by));
         self
     }
 
     pub fn code(&self) -> Code {
-        self.code
+        self.0.code
     }
 
     pub fn message(&self) -> &str {
-        &self.message
+        &self.0.message
     }
 
     pub fn offset(&self) -> Option<u32> {
-        self.offset
+        self.0.offset
     }
 
     pub fn place(&self) -> Option<&Place> {
-        self.placed.as_ref()
+        self.0.placed.as_ref()
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code.as_str(), self.message)
+        write!(f, "{}: {}", self.0.code.as_str(), self.0.message)
     }
 }
 

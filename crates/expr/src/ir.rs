@@ -1,5 +1,6 @@
 //! The tree an expression is lowered to: names resolved, methods looked up, constants folded in.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use crate::builtins::Method;
@@ -108,6 +109,14 @@ pub(crate) enum Item {
     One(Node),
     Spread(Node),
     Hole,
+}
+
+/// What a call hands over.
+#[derive(Debug)]
+pub(crate) enum Arguments {
+    /// Literals, evaluated already.
+    Known(Box<[Value]>),
+    Computed(Box<[Item]>),
 }
 
 #[derive(Debug)]
@@ -223,6 +232,8 @@ pub(crate) struct Binary {
 pub(crate) struct Member {
     pub(crate) object: Node,
     pub(crate) name: Rc<str>,
+    /// Where the property stood in the object last seen, since the next one is often alike.
+    pub(crate) seen: Cell<usize>,
     pub(crate) optional: bool,
     pub(crate) at: u32,
 }
@@ -238,7 +249,7 @@ pub(crate) struct Index {
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) callee: Node,
-    pub(crate) arguments: Box<[Item]>,
+    pub(crate) arguments: Arguments,
     pub(crate) optional: bool,
     /// The callee as written, for `x is not a function`.
     pub(crate) text: Rc<str>,
@@ -253,7 +264,7 @@ pub(crate) struct MethodCall {
     pub(crate) optional_object: bool,
     /// `object.name?.()`
     pub(crate) optional_call: bool,
-    pub(crate) arguments: Box<[Item]>,
+    pub(crate) arguments: Arguments,
     pub(crate) text: Rc<str>,
     pub(crate) at: u32,
 }
@@ -269,7 +280,7 @@ pub(crate) enum MethodName {
 
 pub(crate) struct NativeCall {
     pub(crate) function: NativeFn,
-    pub(crate) arguments: Box<[Item]>,
+    pub(crate) arguments: Arguments,
     pub(crate) at: u32,
 }
 

@@ -1,5 +1,6 @@
 //! The parser's tree to ours: names resolved, only the allowed kinds of node let through.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use oxc_ast::ast::{Argument as AstArgument, MemberExpression};
@@ -14,8 +15,8 @@ use crate::builtins;
 use crate::error::{Code, Error};
 use crate::estree::{binary_operator, estree_name, shape_of};
 use crate::ir::{
-    Binary, Call, Expr, Index, Item, Member, MethodCall, MethodName, NativeCall, Node, Property,
-    TemplatePart,
+    Arguments, Binary, Call, Expr, Index, Item, Member, MethodCall, MethodName, NativeCall, Node,
+    Property, TemplatePart,
 };
 use crate::operators::UnaryOperator;
 use crate::parse::Parsed;
@@ -223,8 +224,8 @@ impl<'s, 'c> Lowering<'s, 'c> {
         }
     }
 
-    fn arguments(&mut self, arguments: &[AstArgument<'_>]) -> Result<Box<[Item]>, Error> {
-        arguments
+    fn arguments(&mut self, arguments: &[AstArgument<'_>]) -> Result<Arguments, Error> {
+        let items: Box<[Item]> = arguments
             .iter()
             .map(|argument| match argument {
                 AstArgument::SpreadElement(spread) => self.node(&spread.argument).map(Item::Spread),
@@ -233,7 +234,15 @@ impl<'s, 'c> Lowering<'s, 'c> {
                     None => Err(unallowed("Argument", other.span())),
                 },
             })
-            .collect()
+            .collect::<Result<_, _>>()?;
+        let known = items.iter().map(|item| match item {
+            Item::One(Node::Constant(value)) => Some(value.clone()),
+            _ => None,
+        });
+        Ok(match known.collect() {
+            Some(values) => Arguments::Known(values),
+            None => Arguments::Computed(items),
+        })
     }
 
     fn property(&mut self, property: &ObjectPropertyKind<'_>) -> Result<Property, Error> {
@@ -272,6 +281,7 @@ impl<'s, 'c> Lowering<'s, 'c> {
                 Ok(Node::Member(Box::new(Member {
                     object,
                     name: member.property.name.as_str().into(),
+                    seen: Cell::default(),
                     optional: member.optional,
                     at: self.at(member.property.span.start),
                 })))

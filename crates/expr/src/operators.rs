@@ -46,6 +46,35 @@ pub(crate) enum UnaryOperator {
     Void,
 }
 
+impl BinaryOperator {
+    /// What the four operations and the remainder give for numbers; `None` for other operators.
+    #[inline]
+    pub(crate) fn of_numbers(self, left: f64, right: f64) -> Option<f64> {
+        Some(match self {
+            BinaryOperator::Add => left + right,
+            BinaryOperator::Subtract => left - right,
+            BinaryOperator::Multiply => left * right,
+            BinaryOperator::Divide => left / right,
+            BinaryOperator::Remainder => left % right,
+            _ => return None,
+        })
+    }
+
+    /// What comparisons and equalities say of numbers; `None` for other operators.
+    #[inline]
+    pub(crate) fn compares_numbers(self, left: f64, right: f64) -> Option<bool> {
+        Some(match self {
+            BinaryOperator::Less => left < right,
+            BinaryOperator::LessEqual => left <= right,
+            BinaryOperator::Greater => left > right,
+            BinaryOperator::GreaterEqual => left >= right,
+            BinaryOperator::Equal | BinaryOperator::StrictEqual => left == right,
+            BinaryOperator::NotEqual | BinaryOperator::StrictNotEqual => left != right,
+            _ => return None,
+        })
+    }
+}
+
 pub(crate) fn binary(
     cx: &mut Context<'_>,
     operator: BinaryOperator,
@@ -53,6 +82,14 @@ pub(crate) fn binary(
     right: &Value,
 ) -> Result<Value, Error> {
     use BinaryOperator as Op;
+    if let (Value::Number(left), Value::Number(right)) = (left, right) {
+        if let Some(number) = operator.of_numbers(*left, *right) {
+            return Ok(Value::Number(number));
+        }
+        if let Some(truth) = operator.compares_numbers(*left, *right) {
+            return Ok(Value::Bool(truth));
+        }
+    }
     match operator {
         Op::Add => add(cx, left, right),
         Op::StrictEqual => Ok(Value::Bool(strict_equals(left, right))),
@@ -90,9 +127,6 @@ pub(crate) fn unary(
 }
 
 fn add(cx: &mut Context<'_>, left: &Value, right: &Value) -> Result<Value, Error> {
-    if let (Value::Number(left), Value::Number(right)) = (left, right) {
-        return Ok(Value::Number(left + right));
-    }
     let left = to_primitive(cx, left, Hint::Default)?;
     let right = to_primitive(cx, right, Hint::Default)?;
     if !matches!(left, Value::String(_)) && !matches!(right, Value::String(_)) {
@@ -134,13 +168,9 @@ fn arithmetic(
         Op::BitXor => f64::from(to_int32(cx, &left)? ^ to_int32(cx, &right)?),
         _ => {
             let (left, right) = (to_number(cx, &left)?, to_number(cx, &right)?);
-            match operator {
-                Op::Add => left + right,
-                Op::Subtract => left - right,
-                Op::Multiply => left * right,
-                Op::Divide => left / right,
-                Op::Remainder => left % right,
-                _ => power(left, right),
+            match operator.of_numbers(left, right) {
+                Some(number) => number,
+                None => power(left, right),
             }
         }
     };

@@ -9,7 +9,7 @@ use oxc_span::{GetSpan, SourceType};
 use oxc_syntax::operator::{AssignmentOperator, BinaryOperator};
 
 use crate::error::{Code, Error};
-use crate::ir::{Expr, Item, Node, Pattern, Shape};
+use crate::ir::{Arguments, Expr, Item, Node, Pattern, Shape};
 use crate::lower::Lowering;
 use crate::nesting::with_stack_for;
 use crate::scope::Scope;
@@ -87,7 +87,7 @@ fn apply_filter(filter: Expr, value: Expr, text: &str, start: usize) -> Expr {
     let has_closure = filter.has_closure || value.has_closure;
     let node = Node::Call(Box::new(crate::ir::Call {
         callee: filter.node,
-        arguments: Box::new([Item::One(value.node)]),
+        arguments: Arguments::Computed(Box::new([Item::One(value.node)])),
         optional: false,
         text: text.into(),
         at: u32::try_from(start).unwrap_or(u32::MAX),

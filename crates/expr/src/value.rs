@@ -282,6 +282,18 @@ impl Object {
         self.properties.get(key)
     }
 
+    /// Looks at a stored property first where it was `seen` last.
+    pub(crate) fn peek_near(&self, key: &Rc<str>, seen: &Cell<usize>) -> Option<&Value> {
+        if let Some((found, value)) = self.properties.get_index(seen.get())
+            && found == key
+        {
+            return Some(value);
+        }
+        let (index, _, value) = self.properties.get_full(&**key)?;
+        seen.set(index);
+        Some(value)
+    }
+
     pub fn contains(&self, key: &str) -> bool {
         self.properties.contains_key(key)
     }

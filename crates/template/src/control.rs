@@ -14,6 +14,14 @@ impl Activation {
         node: &If,
         out: &mut String,
     ) -> Result<(), Error> {
+        if !self.run.reads.is_active() {
+            for branch in &node.branches {
+                if self.test(cx, &branch.test)? == branch.wanted {
+                    return self.body(cx, &branch.body, out);
+                }
+            }
+            return self.otherwise(cx, node, out);
+        }
         let enclosing = self.run.reads.enclosing();
         for branch in &node.branches {
             let (truth, keys) = self.run.reads.measure(|| self.test(cx, &branch.test));
@@ -22,6 +30,10 @@ impl Activation {
                 return self.body(cx, &branch.body, out);
             }
         }
+        self.otherwise(cx, node, out)
+    }
+
+    fn otherwise(&self, cx: &mut Context<'_>, node: &If, out: &mut String) -> Result<(), Error> {
         match &node.otherwise {
             Some(body) => self.body(cx, body, out),
             None => Ok(()),

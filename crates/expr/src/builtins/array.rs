@@ -11,7 +11,7 @@ mod walk;
 
 use std::rc::Rc;
 
-pub(super) use self::read::elements;
+pub(super) use self::read::{elements, write_joined_primitives};
 use super::args::{arg, callback};
 use super::methods::Method;
 use super::{iterate, text};

@@ -80,6 +80,24 @@ pub(crate) fn call_method(
     result.or_else(|| object::method(method).map(|call| call(cx, this, args)))
 }
 
+/// Appends the text that a built-in method gives, where that takes no value in between and runs
+/// no code of the user; `None` when it does, and nothing has happened then.
+pub(crate) fn write_method(
+    cx: &mut Context<'_>,
+    this: &Value,
+    (method, args): (Method, &[Value]),
+    out: &mut String,
+) -> Option<Result<(), Error>> {
+    match this {
+        Value::String(text) => string::write(cx, text, method, out),
+        Value::Number(number) => number::write(cx, *number, (method, args), out),
+        Value::Array(items) if method == Method::Join => {
+            array::write_joined_primitives(cx, &items.borrow(), args, out)
+        }
+        _ => None,
+    }
+}
+
 /// Whether `this` has the built-in method, so that `"x".trim` can be read without a call.
 pub(crate) fn has_method(this: &Value, name: &str) -> bool {
     let Some(method) = Method::named(name) else {

@@ -34,6 +34,19 @@ pub(super) fn method(method: Method) -> Option<CallOn<f64>> {
     })
 }
 
+/// Appends what a method gives, for those that need no string of their own; `None` for the rest.
+pub(super) fn write(
+    cx: &mut Context<'_>,
+    number: f64,
+    (method, args): (Method, &[Value]),
+    out: &mut String,
+) -> Option<Result<(), Error>> {
+    match method {
+        Method::ToFixed => Some(format::write_fixed(cx, number, args, out)),
+        _ => None,
+    }
+}
+
 /// A method of BigInts.
 pub(super) fn big_method(method: Method) -> Option<CallOn<i128>> {
     Some(match method {

@@ -59,6 +59,21 @@ pub(super) fn method(method: Method) -> Option<Call> {
     })
 }
 
+/// Appends what a method gives, for those that need no string of their own; `None` for the rest.
+pub(super) fn write(
+    cx: &mut Context<'_>,
+    this: &str,
+    method: Method,
+    out: &mut String,
+) -> Option<Result<(), Error>> {
+    Some(match method {
+        Method::ToLowerCase | Method::ToLocaleLowerCase => edit::write_lower_case(cx, this, out),
+        Method::ToUpperCase | Method::ToLocaleUpperCase => edit::write_upper_case(cx, this, out),
+        Method::Trim => edit::write_trimmed(cx, this, out),
+        _ => return None,
+    })
+}
+
 pub(super) static STRING: Builtin = Builtin {
     name: "String",
     call: Some(of),

@@ -44,40 +44,64 @@ pub(super) fn concat(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Res
 }
 
 pub(super) fn join(cx: &mut Context<'_>, items: &Items, args: &[Value]) -> Result<Value, Error> {
+    let mut out = String::new();
+    if let Some(written) = write_joined_primitives(cx, &items.borrow(), args, &mut out) {
+        return written.map(|()| Value::from(out));
+    }
     let separator = match arg(args, 0) {
         Value::Undefined => ",".into(),
         separator => to_text(cx, separator)?,
     };
-    let mut out = String::new();
-    if join_primitives(cx, &items.borrow(), &separator, &mut out)? {
-        return Ok(Value::from(out));
-    }
-    out.clear();
     let copy = items.borrow().clone();
     write_joined(cx, &copy, &separator, &mut out)?;
     Ok(Value::from(out))
 }
 
-/// Joins as long as no element can run code of the user; answers whether that was all of them.
-fn join_primitives(
+/// Appends what `join` gives, where no element can run code of the user; otherwise `None`.
+pub(in crate::builtins) fn write_joined_primitives(
     cx: &mut Context<'_>,
     items: &[Value],
-    separator: &str,
+    args: &[Value],
     out: &mut String,
-) -> Result<bool, Error> {
+) -> Option<Result<(), Error>> {
+    let separator = match arg(args, 0) {
+        Value::Undefined => ",",
+        Value::String(separator) => separator,
+        _ => return None,
+    };
+    let mut bytes = separator.len().saturating_mul(items.len());
+    for item in items {
+        bytes = bytes.saturating_add(match item {
+            Value::Undefined | Value::Null => 0,
+            Value::String(text) => text.len(),
+            // At least; what they really take is looked at in the end.
+            Value::Number(_) | Value::Bool(_) | Value::BigInt(_) => 1,
+            _ => return None,
+        });
+    }
+    if let Err(error) = cx
+        .charge(items.len() as u64)
+        .and_then(|()| cx.reserve_string(bytes))
+    {
+        return Some(Err(error));
+    }
+    out.reserve(bytes);
+    let start = out.len();
     for (position, item) in items.iter().enumerate() {
         if position > 0 {
-            text::push(cx, out, separator)?;
+            out.push_str(separator);
         }
         match item {
             Value::Undefined | Value::Null => {}
-            Value::String(part) => text::push(cx, out, part)?,
-            Value::Number(_) | Value::Bool(_) | Value::BigInt(_) => write_text(cx, item, out)?,
-            _ => return Ok(false),
+            Value::String(text) => out.push_str(text),
+            primitive => {
+                if let Err(error) = write_text(cx, primitive, out) {
+                    return Some(Err(error));
+                }
+            }
         }
     }
-    text::check(cx, out)?;
-    Ok(true)
+    Some(text::check(cx, &out[start..]))
 }
 
 pub(super) fn to_locale_string(

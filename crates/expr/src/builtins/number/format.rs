@@ -5,7 +5,7 @@
 
 use super::super::args::arg;
 use crate::context::Context;
-use crate::convert::{number_to_string, to_integer_or_infinity};
+use crate::convert::{number_to_string, to_integer_or_infinity, write_number};
 use crate::error::Error;
 use crate::value::Value;
 
@@ -16,17 +16,34 @@ const ALL_DIGITS: usize = 1100;
 const TWO_TO_53: f64 = 9_007_199_254_740_992.0;
 
 pub(super) fn to_fixed(cx: &mut Context<'_>, number: f64, args: &[Value]) -> Result<Value, Error> {
+    let mut out = String::with_capacity(24);
+    write_fixed(cx, number, args, &mut out)?;
+    Ok(Value::from(out))
+}
+
+/// Appends what `toFixed` gives.
+pub(super) fn write_fixed(
+    cx: &mut Context<'_>,
+    number: f64,
+    args: &[Value],
+    out: &mut String,
+) -> Result<(), Error> {
     let digits = digits_between(
         cx,
         arg(args, 0),
         0.0,
         "toFixed() digits argument must be between 0 and 100",
     )?;
-    if !number.is_finite() || number.abs() >= FIXED_MAX {
-        return Ok(Value::from(number_to_string(number)));
-    }
     cx.charge(1)?;
-    Ok(Value::from(signed(number, fixed(number.abs(), digits))))
+    if !number.is_finite() || number.abs() >= FIXED_MAX {
+        write_number(number, out);
+        return Ok(());
+    }
+    if number < 0.0 {
+        out.push('-');
+    }
+    write_fixed_magnitude(number.abs(), digits, out);
+    Ok(())
 }
 
 fn digits_between(
@@ -50,9 +67,9 @@ fn signed(number: f64, mut text: String) -> String {
 }
 
 /// A non-negative number with that many decimals.
-pub(super) fn fixed(number: f64, digits: usize) -> String {
-    if let Some(text) = fixed_in_integers(number, digits) {
-        return text;
+fn write_fixed_magnitude(number: f64, digits: usize, out: &mut String) {
+    if let Some(rounded) = rounded_in_integers(number, digits) {
+        return write_decimal(rounded, digits, out);
     }
     // A tie ends in a 5 one decimal further, so it is a whole number of 2^-(digits+1).
     let scaled = number * f64::powi(2.0, digits as i32 + 1);
@@ -60,17 +77,18 @@ pub(super) fn fixed(number: f64, digits: usize) -> String {
         let exact = format!("{number:.*}", digits + 1);
         if exact.ends_with('5') {
             let kept = exact[..exact.len() - 1].trim_end_matches('.');
-            return increment(kept);
+            return out.push_str(&increment(kept));
         }
     }
-    format!("{number:.digits$}")
+    out.push_str(&format!("{number:.digits$}"));
 }
 
-/// The common case in exact integer arithmetic: few decimals, nothing larger than 2^53.
-fn fixed_in_integers(number: f64, digits: usize) -> Option<String> {
+/// The number times 10^digits as a whole number, in exact integer arithmetic. This is the common
+/// case: few decimals, nothing larger than 2^53.
+fn rounded_in_integers(number: f64, digits: usize) -> Option<u64> {
     const DIGITS_MAX: usize = 9;
     const MANTISSA_BITS: u32 = 52;
-    if digits > DIGITS_MAX || number >= 9_007_199_254_740_992.0 {
+    if digits > DIGITS_MAX || number >= TWO_TO_53 {
         return None;
     }
     let bits = number.to_bits();
@@ -83,26 +101,26 @@ fn fixed_in_integers(number: f64, digits: usize) -> Option<String> {
     let shift = u32::try_from(1075 - exponent)
         .ok()
         .filter(|shift| *shift < 120)?;
-    let power = 10_u64.pow(digits as u32);
-    let scaled = u128::from(mantissa) * u128::from(power);
+    let scaled = u128::from(mantissa) * u128::from(10_u64.pow(digits as u32));
     let rounded = if shift == 0 {
         scaled
     } else {
         (scaled + (1 << (shift - 1))) >> shift
     };
-    let rounded = u64::try_from(rounded).ok()?;
-    let mut text = String::with_capacity(24);
-    crate::convert::write_number((rounded / power) as f64, &mut text);
+    u64::try_from(rounded).ok()
+}
+
+/// Appends a whole number with the point `digits` places from its end.
+fn write_decimal(rounded: u64, digits: usize, out: &mut String) {
+    let mut buffer = itoa::Buffer::new();
+    let power = 10_u64.pow(digits as u32);
+    out.push_str(buffer.format(rounded / power));
     if digits > 0 {
-        text.push('.');
-        let mut place = power / 10;
-        let fraction = rounded % power;
-        while place > 0 {
-            text.push(char::from(b'0' + (fraction / place % 10) as u8));
-            place /= 10;
-        }
+        out.push('.');
+        let fraction = buffer.format(rounded % power);
+        (fraction.len()..digits).for_each(|_| out.push('0'));
+        out.push_str(fraction);
     }
-    Some(text)
 }
 
 /// Adds one to the last digit of a decimal number.

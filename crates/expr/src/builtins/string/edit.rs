@@ -51,18 +51,14 @@ pub(super) fn to_lower_case(
     this: &Rc<str>,
     _: &[Value],
 ) -> Result<Value, Error> {
+    if this
+        .bytes()
+        .any(|byte| !byte.is_ascii() || byte.is_ascii_uppercase())
+    {
+        return written(|out| write_lower_case(cx, this, out));
+    }
     cx.reserve_string(this.len())?;
-    if !this.is_ascii() {
-        return checked(cx, this.to_lowercase());
-    }
-    if !this.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        return Ok(Value::String(this.clone()));
-    }
-    let mut lower: Rc<str> = Rc::from(&**this);
-    if let Some(lower) = Rc::get_mut(&mut lower) {
-        lower.make_ascii_lowercase();
-    }
-    Ok(Value::String(lower))
+    Ok(Value::String(this.clone()))
 }
 
 pub(super) fn to_upper_case(
@@ -70,24 +66,56 @@ pub(super) fn to_upper_case(
     this: &Rc<str>,
     _: &[Value],
 ) -> Result<Value, Error> {
+    if this
+        .bytes()
+        .any(|byte| !byte.is_ascii() || byte.is_ascii_lowercase())
+    {
+        return written(|out| write_upper_case(cx, this, out));
+    }
     cx.reserve_string(this.len())?;
-    if !this.is_ascii() {
-        return checked(cx, this.to_uppercase());
-    }
-    if !this.bytes().any(|byte| byte.is_ascii_lowercase()) {
-        return Ok(Value::String(this.clone()));
-    }
-    let mut upper: Rc<str> = Rc::from(&**this);
-    if let Some(upper) = Rc::get_mut(&mut upper) {
-        upper.make_ascii_uppercase();
-    }
-    Ok(Value::String(upper))
+    Ok(Value::String(this.clone()))
 }
 
-/// A string that may have become longer than expected.
-fn checked(cx: &mut Context<'_>, text: String) -> Result<Value, Error> {
-    text::check(cx, &text)?;
-    Ok(Value::from(text))
+fn written(write: impl FnOnce(&mut String) -> Result<(), Error>) -> Result<Value, Error> {
+    let mut out = String::new();
+    write(&mut out)?;
+    Ok(Value::from(out))
+}
+
+pub(super) fn write_lower_case(
+    cx: &mut Context<'_>,
+    this: &str,
+    out: &mut String,
+) -> Result<(), Error> {
+    cx.reserve_string(this.len())?;
+    if this.is_ascii() {
+        let start = out.len();
+        out.push_str(this);
+        out[start..].make_ascii_lowercase();
+        return Ok(());
+    }
+    let lower = this.to_lowercase();
+    text::check(cx, &lower)?;
+    out.push_str(&lower);
+    Ok(())
+}
+
+pub(super) fn write_upper_case(
+    cx: &mut Context<'_>,
+    this: &str,
+    out: &mut String,
+) -> Result<(), Error> {
+    cx.reserve_string(this.len())?;
+    if this.is_ascii() {
+        let start = out.len();
+        out.push_str(this);
+        out[start..].make_ascii_uppercase();
+        return Ok(());
+    }
+    let upper = this.to_uppercase();
+    text::check(cx, &upper)?;
+    out.push_str(&upper);
+    Ok(())
 }
 
 pub(super) fn trim(cx: &mut Context<'_>, this: &Rc<str>, _: &[Value]) -> Result<Value, Error> {
@@ -104,6 +132,16 @@ pub(super) fn trim_start(
 
 pub(super) fn trim_end(cx: &mut Context<'_>, this: &Rc<str>, _: &[Value]) -> Result<Value, Error> {
     trimmed(cx, this, this.trim_end_matches(is_space))
+}
+
+pub(super) fn write_trimmed(
+    cx: &mut Context<'_>,
+    this: &str,
+    out: &mut String,
+) -> Result<(), Error> {
+    cx.charge_bytes(this.len())?;
+    out.push_str(this.trim_matches(is_space));
+    Ok(())
 }
 
 fn trimmed(cx: &mut Context<'_>, this: &Rc<str>, trimmed: &str) -> Result<Value, Error> {
