@@ -21,6 +21,7 @@ mod descent;
 mod root;
 mod walk;
 
+mod append;
 mod apply;
 mod changes;
 
