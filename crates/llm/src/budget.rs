@@ -1,7 +1,7 @@
 //! What a run and a day may spend, checked before each call and counted after it.
 //!
-//! The day's spending is handed in when the meter is made and read from it afterwards: where it
-//! is kept is the caller's business.
+//! The day's spending is handed in when the meter is made, or kept in a [`Ledger`] that other
+//! processes write to as well; where that is, is the caller's business.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -44,7 +44,8 @@ impl Spent {
         }
     }
 
-    fn add(&mut self, tokens: u64, cost: Cost) {
+    /// Counts one more call.
+    pub fn add(&mut self, tokens: u64, cost: Cost) {
         self.calls += 1;
         self.tokens = self.tokens.saturating_add(tokens);
         match cost {
@@ -73,11 +74,21 @@ pub enum Counted {
     Estimated,
 }
 
+/// Where the spending of a day is kept, by this run and by others.
+pub trait Ledger: Send + Sync {
+    /// What the day has spent so far, or why that cannot be told.
+    fn day(&self) -> std::result::Result<Spent, String>;
+
+    /// Keeps a call that was paid for. Whoever keeps the ledger knows what to do if it cannot.
+    fn book(&self, entry: &Entry);
+}
+
 /// Counts what all calls of a run spend.
 pub struct Meter {
     budget: Budget,
     prices: Prices,
     books: Mutex<Books>,
+    ledger: Option<Box<dyn Ledger>>,
 }
 
 #[derive(Default)]
@@ -97,7 +108,16 @@ impl Meter {
                 day,
                 ..Books::default()
             }),
+            ledger: None,
         }
+    }
+
+    /// The day's spending is then read from the ledger before each call that a limit of the day
+    /// concerns, and each call is kept there as soon as it is over.
+    #[must_use]
+    pub fn with_ledger(mut self, ledger: Box<dyn Ledger>) -> Meter {
+        self.ledger = Some(ledger);
+        self
     }
 
     pub fn run(&self) -> Spent {
@@ -123,6 +143,7 @@ impl Meter {
     fn allow(&self, request: &Request, priced: Priced<'_>) -> Result<()> {
         let usage = expected_usage(request);
         let cost = self.prices.cost(priced, &usage);
+        self.read_day()?;
         let books = self.books();
         for (name, limit, spent) in [
             ("run", self.budget.run, books.run),
@@ -158,7 +179,29 @@ impl Meter {
         Ok(())
     }
 
+    /// Others may have spent since; without a limit of the day that does not matter.
+    fn read_day(&self) -> Result<()> {
+        let Some(ledger) = self.ledger.as_ref() else {
+            return Ok(());
+        };
+        if self.budget.day == Limit::default() {
+            return Ok(());
+        }
+        let spent = ledger.day().map_err(|why| {
+            Error::new(
+                Code::BudgetExceeded,
+                format!("the budget of the day cannot be kept: {why}"),
+                "Mend or remove that file, or take the limits of the day out of `ai.budget`.",
+            )
+        })?;
+        self.new_day(spent);
+        Ok(())
+    }
+
     fn count(&self, entry: Entry) {
+        if let Some(ledger) = &self.ledger {
+            ledger.book(&entry);
+        }
         let mut books = self.books();
         let tokens = entry.usage.total();
         books.run.add(tokens, entry.cost);

@@ -26,6 +26,15 @@ impl Secret {
     }
 }
 
+/// Settings are compared; keys are never guessed at through this.
+impl PartialEq for Secret {
+    fn eq(&self, other: &Secret) -> bool {
+        self.expose() == other.expose()
+    }
+}
+
+impl Eq for Secret {}
+
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(…)")

@@ -108,8 +108,10 @@ impl Command {
     fn ask_each(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<Answers> {
         let mut answers = Answers::empty();
         for question in request.questionnaire.questions() {
-            if let Some(value) = self.ask_one(request, question, observer)? {
-                answers.insert(question.key.clone(), value);
+            match self.ask_one(request, question, observer) {
+                Ok(Some(value)) => answers.insert(question.key.clone(), value),
+                Ok(None) => {}
+                Err(error) => return Err(error.having_answered(answers)),
             }
         }
         answers.set_request_id(request.questionnaire.request_id());

@@ -4,6 +4,7 @@ use std::fmt;
 
 use llm::secret::scrub;
 use llm::{Code, Secret};
+use prompt::Answers;
 
 use crate::transport::Spending;
 
@@ -24,6 +25,7 @@ struct Failure {
     advice: String,
     cancelled: bool,
     spending: Spending,
+    answered: Answers,
 }
 
 /// What stands below the sentences, on lines of its own.
@@ -43,6 +45,7 @@ impl Error {
             advice: advice.into(),
             cancelled: false,
             spending: Spending::default(),
+            answered: Answers::empty(),
         }))
     }
 
@@ -74,6 +77,16 @@ impl Error {
     /// What had been spent when it failed.
     pub fn spending(&self) -> &Spending {
         &self.0.spending
+    }
+
+    /// What had been answered when it failed, where questions are asked one by one.
+    pub fn answered(&self) -> &Answers {
+        &self.0.answered
+    }
+
+    pub(crate) fn having_answered(mut self, answered: Answers) -> Error {
+        self.0.answered = answered;
+        self
     }
 
     pub(crate) fn cancelled() -> Error {

@@ -40,6 +40,8 @@ pub enum Event<'a> {
     Correcting { why: &'a str },
     /// Something was done otherwise than the settings suggest.
     Note(&'a str),
+    /// What the settings allow but should say otherwise.
+    Warning(&'a str),
     /// A sign of life from a program, in its own words.
     Progress(&'a str),
     /// What a program said beside its answer.

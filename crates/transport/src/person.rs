@@ -66,10 +66,11 @@ pub(crate) fn ask(person: &mut dyn Person, request: &Request<'_>) -> Result<Give
             feedback: request.feedback,
             refused: None,
         };
-        match ask_one(person, asked)? {
-            Said::Answer(value) => answers.insert(question.key.clone(), value),
-            Said::Nothing => {}
-            Said::Enough => return Ok(Err(Reason::PersonLeft { answered: answers })),
+        match ask_one(person, asked) {
+            Ok(Said::Answer(value)) => answers.insert(question.key.clone(), value),
+            Ok(Said::Nothing) => {}
+            Ok(Said::Enough) => return Ok(Err(Reason::PersonLeft { answered: answers })),
+            Err(error) => return Err(error.having_answered(answers)),
         }
     }
     answers.set_request_id(request.questionnaire.request_id());

@@ -16,7 +16,7 @@ pub const TIMEOUT_DEFAULT: Duration = Duration::from_secs(300);
 pub const OUTPUT_BYTES_MAX_DEFAULT: usize = 8 * 1024 * 1024;
 
 /// Everything `[ai]` can say.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Setup {
     pub mode: Mode,
     pub provider: Option<Provider>,

@@ -84,7 +84,8 @@ pub struct Surroundings<'a> {
     pub cancel: Cancel,
 }
 
-/// Gets hold of whoever was chosen. Programs are started when they are first needed.
+/// Gets hold of whoever was chosen, and tells the observer what the choice warns of. Programs are
+/// started when they are first needed.
 pub fn open(chosen: Chosen, surroundings: Surroundings<'_>) -> Result<Opened<'_>> {
     let secrets = chosen.secrets;
     let Surroundings {
@@ -95,12 +96,17 @@ pub fn open(chosen: Chosen, surroundings: Surroundings<'_>) -> Result<Opened<'_>
         cwd,
         cancel,
     } = surroundings;
+    for warning in &chosen.warnings {
+        observer.notice(Event::Warning(warning));
+    }
     let answerer = match chosen.way {
         Way::Api(plan) => Api::open(&plan, &meter, &taping, cancel)
             .map(|api| Answerer::Api(Box::new(api)))
             .map_err(|error| error.scrubbed(&secrets))?,
         Way::Command(command) => Answerer::Command(Command::new(command, cwd, cancel)),
         Way::Stdio(stdio) => Answerer::Stdio(Box::new(Stdio::new(stdio, cwd, cancel))),
+        // Whoever answered then is not needed now.
+        Way::Stdout | Way::Off if taping.is_replay() => Answerer::Taped,
         Way::Stdout => Answerer::Deferred(Reason::Stdout),
         Way::Off => match person {
             Some(person) => Answerer::Person(person),
@@ -130,6 +136,8 @@ enum Answerer<'a> {
     Command(Command),
     Stdio(Box<Stdio>),
     Person(&'a mut dyn Person),
+    /// Nobody but the recording.
+    Taped,
     Deferred(Reason),
 }
 
@@ -162,6 +170,7 @@ impl Opened<'_> {
             (Answerer::Api(api), _) => return api.ask(request, observer).map(Ok),
             (Answerer::Deferred(reason), _) => return Ok(Err(reason.clone())),
             (_, Taping::Replay(tape)) => return tape::recorded(&**tape, request).map(Ok),
+            (Answerer::Taped, _) => return Ok(Err(Reason::NobodyThere)),
             (Answerer::Person(person), _) => person::ask(*person, request)?,
             (Answerer::Command(command), _) => Ok(command.ask(request, observer)?),
             (Answerer::Stdio(stdio), _) => Ok(stdio.ask(request, observer)?),
@@ -215,6 +224,7 @@ impl Observer for Scrubbing<'_> {
             Event::Asking { whom } => self.inner.notice(Event::Asking { whom: &clean(whom) }),
             Event::Correcting { why } => self.inner.notice(Event::Correcting { why: &clean(why) }),
             Event::Note(text) => self.inner.notice(Event::Note(&clean(text))),
+            Event::Warning(text) => self.inner.notice(Event::Warning(&clean(text))),
             Event::Progress(text) => self.inner.notice(Event::Progress(&clean(text))),
             Event::Log(text) => self.inner.notice(Event::Log(&clean(text))),
             event @ (Event::Streamed { .. } | Event::Spent(_)) => self.inner.notice(event),

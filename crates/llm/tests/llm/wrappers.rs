@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use llm::budget::{Budget, Limit, Meter, Metered, Spent};
+use llm::budget::{Budget, Entry, Ledger, Limit, Meter, Metered, Spent};
 use llm::price::{Prices, Rates};
 use llm::record::{Record, Replay, Tape, name};
 use llm::retry::{Retry, RetryLimits};
@@ -565,4 +565,60 @@ fn a_recording_is_found_by_what_was_asked_and_nothing_else() {
         pinned,
         "d0741e86c63eb55bd03f0cc4a89646bca682a56be35872cb12c25eca7647b825"
     );
+}
+
+/// A ledger that others write to as well.
+struct Shared(Arc<Mutex<Result<Spent, String>>>);
+
+impl Ledger for Shared {
+    fn day(&self) -> Result<Spent, String> {
+        self.0.lock().unwrap().clone()
+    }
+
+    fn book(&self, entry: &Entry) {
+        if let Ok(spent) = &mut *self.0.lock().unwrap() {
+            spent.add(entry.usage.total(), entry.cost);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_day_is_read_from_the_ledger_before_each_call() {
+    let server = Scripted::start(vec![good()]);
+    let ledger = Arc::new(Mutex::new(Ok(Spent::default())));
+    let budget = Budget {
+        day: Limit {
+            tokens_max: Some(10_000),
+            ..Limit::default()
+        },
+        ..Budget::default()
+    };
+    let meter = Meter::new(budget, prices(), Spent::default())
+        .with_ledger(Box::new(Shared(Arc::clone(&ledger))));
+    let client = client(Provider::Anthropic, &server.url);
+    let model = Metered::new(client, Arc::new(meter), Provider::Anthropic, None);
+    let request = Request::ask("m", "q");
+    let mut watcher = Watcher::new(Mode::Whole);
+    ask(&model, &request, &mut watcher).await.unwrap();
+    assert_eq!(ledger.lock().unwrap().as_ref().unwrap().calls, 1);
+    // Another process spends.
+    *ledger.lock().unwrap() = Ok(Spent {
+        tokens: 9_999,
+        ..Spent::default()
+    });
+    let error = ask(&model, &request, &mut watcher).await.unwrap_err();
+    assert_eq!(error.code, Code::BudgetExceeded);
+    assert!(
+        error.to_string().contains("9999 tokens are spent"),
+        "{error}"
+    );
+    // What cannot be read is not taken for nothing.
+    *ledger.lock().unwrap() = Err("the ledger is a folder".into());
+    let error = ask(&model, &request, &mut watcher).await.unwrap_err();
+    assert_eq!(error.code, Code::BudgetExceeded);
+    assert!(
+        error.to_string().contains("the ledger is a folder"),
+        "{error}"
+    );
+    assert_eq!(server.received().len(), 1);
 }

@@ -58,6 +58,7 @@ fn patience_ends() {
     assert_eq!(error.code().as_str(), "AI_ANSWER_INVALID");
     assert!(error.to_string().contains("5 tries (TRIES_MAX)"), "{error}");
     assert_eq!(person.asked.len() as u32, 1 + TRIES_MAX);
+    assert_eq!(error.answered().len(), 1, "the first answer is kept");
 }
 
 #[test]

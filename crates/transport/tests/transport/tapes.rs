@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use llm::Provider;
-use transport::Taping;
+use transport::{Mode, Resolution, Taping};
 
-use crate::support::{Case, Memory, assert_no_key, file};
+use crate::support::{Case, Memory, Scripted, assert_no_key, file};
 
 #[test]
 fn a_recorded_run_is_repeated_without_anybody() {
@@ -43,4 +43,33 @@ fn a_recorded_run_is_repeated_without_anybody() {
         };
         case.failed("AI_TRANSPORT_FAILED", "there is no recording");
     }
+}
+
+#[test]
+fn what_a_person_said_is_repeated_without_them() {
+    let tape = Arc::new(Memory::default());
+    let mut person = Scripted::new(&[
+        "A card that shows a customer.",
+        r#"["name","email"]"#,
+        "true",
+        "return <Card/>;",
+        r#"{"rows": 3}"#,
+        "",
+    ]);
+    let off = |taping| {
+        let mut case = Case {
+            taping,
+            ..Case::default()
+        };
+        case.setup.mode = Mode::Off;
+        case
+    };
+    let first = off(Taping::Record(tape.clone())).resolve(Some(&mut person));
+    assert!(matches!(first, Ok(Resolution::Resolved(..))), "{first:?}");
+    off(Taping::Replay(tape.clone())).answered();
+    let mut stdout = off(Taping::Replay(tape));
+    stdout.setup.mode = Mode::Stdout;
+    stdout.answered();
+    let mut empty = off(Taping::Replay(Arc::new(Memory::default())));
+    empty.failed("AI_TRANSPORT_FAILED", "there is no recording");
 }
