@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Error, Result};
-use crate::model::{Model, Observer, Part, Pending, Request, Response};
+use crate::model::{Event, Model, Observer, Part, Pending, Request, Response};
 use crate::price::{Priced, Prices};
 use crate::provider::Provider;
 use crate::usage::{Cost, Usage, dollars};
@@ -299,7 +299,7 @@ impl<M: Model> Metered<M> {
         self.meter.allow(request, self.priced(&request.model))?;
         let answer = self.inner.respond(request, observer).await;
         match &answer {
-            Ok(response) => self.meter.count(self.entry(request, response)),
+            Ok(response) => self.count(self.entry(request, response), observer),
             // Half an answer is paid for too.
             Err(error) if error.usage.is_reported() => {
                 let cost = self
@@ -307,17 +307,23 @@ impl<M: Model> Metered<M> {
                     .prices
                     .cost(self.priced(&request.model), &error.usage);
                 let (provider, model) = (self.provider, request.model.clone());
-                self.meter.count(Entry {
+                let entry = Entry {
                     provider,
                     model,
                     usage: error.usage,
                     cost,
                     counted: Counted::ByProvider,
-                });
+                };
+                self.count(entry, observer);
             }
             Err(_) => {}
         }
         answer
+    }
+
+    fn count(&self, entry: Entry, observer: &mut dyn Observer) {
+        observer.notice(Event::Counted(&entry));
+        self.meter.count(entry);
     }
 
     fn priced<'a>(&'a self, model: &'a str) -> Priced<'a> {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::budget::Entry;
 use crate::error::Error;
 use crate::provider::{Format, Provider};
 use crate::usage::Usage;
@@ -75,6 +76,9 @@ pub enum Event<'a> {
         to: &'a str,
         error: &'a Error,
     },
+    /// A call was counted, also one that failed and was billed. Told by `budget::Metered`, so
+    /// that whoever made the request knows what it took even if others share the meter.
+    Counted(&'a Entry),
 }
 
 /// What a model is asked. Holds no keys: it may be stored.

@@ -141,7 +141,7 @@ impl llm::Observer for Watch<'_> {
             | llm::Event::ToolArguments(text) => {
                 self.0.notice(Event::Streamed { bytes: text.len() });
             }
-            llm::Event::ToolCall { .. } => {}
+            llm::Event::ToolCall { .. } | llm::Event::Counted(_) => {}
             llm::Event::Waiting {
                 attempt,
                 attempts_max,

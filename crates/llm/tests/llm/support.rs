@@ -71,7 +71,7 @@ impl Observer for Watcher {
     }
 
     fn notice(&mut self, event: Event<'_>) {
-        self.seen.push(match event {
+        let seen = match event {
             Event::Text(text) => format!("text {text}"),
             Event::Reasoning(text) => format!("thought {text}"),
             Event::ToolCall { name } => format!("call {name}"),
@@ -90,7 +90,10 @@ impl Observer for Watcher {
             }
             Event::Adapted { without } => format!("adapted without {without}"),
             Event::Fallback { from, to, error } => format!("fallback {from} -> {to}: {error}"),
-        });
+            // What is counted is asserted on the meter.
+            Event::Counted(_) => return,
+        };
+        self.seen.push(seen);
     }
 }
 

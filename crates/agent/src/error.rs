@@ -1,0 +1,105 @@
+//! The one error: a kind to branch on and a sentence that says what to do next.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::spending::Totals;
+
+/// What went wrong, for callers that branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// One of [`crate::Limits`] was hit; the message names it.
+    Limit,
+    /// A budget of `ai.budget` was hit; the message names it.
+    Budget,
+    /// The provider failed, or the request could not be made.
+    Model,
+    /// The model refused, or its provider's filter did.
+    Refused,
+    /// The model had nothing to say, twice.
+    EmptyReply,
+    /// A tool cannot go on.
+    Tool,
+    /// A turn could not be stored or read back.
+    Journal,
+    /// Somebody asked for the end.
+    Cancelled,
+    /// What was handed in does not fit together, such as two tools of one name.
+    Setup,
+    /// An MCP server did not start or did not answer.
+    Mcp,
+}
+
+/// Something that cannot be told to the model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    kind: Kind,
+    message: String,
+    code: Option<llm::Code>,
+}
+
+impl Error {
+    /// An error of this kind; the message is a sentence or two.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Error {
+        Error {
+            kind,
+            message: message.into(),
+            code: None,
+        }
+    }
+
+    /// The kind to branch on.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The provider's failure, when it was one.
+    pub fn code(&self) -> Option<llm::Code> {
+        self.code
+    }
+
+    /// A limit that was hit: its name in the configuration, its value, and what reached it.
+    pub(crate) fn limit(name: &str, value: impl fmt::Display, reached: &str) -> Error {
+        Error::new(
+            Kind::Limit,
+            format!(
+                "the run was stopped by {name} = {value}: {reached}. What is done is kept; raise \
+                 the limit and resume to go on."
+            ),
+        )
+    }
+}
+
+impl From<llm::Error> for Error {
+    fn from(error: llm::Error) -> Error {
+        let kind = match error.code {
+            llm::Code::BudgetExceeded => Kind::Budget,
+            _ => Kind::Model,
+        };
+        Error {
+            kind,
+            message: error.to_string(),
+            code: Some(error.code),
+        }
+    }
+}
+
+/// A run that ended before the model was done. What was committed is kept.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct Stopped {
+    /// Why.
+    pub error: Error,
+    /// What the conversation has used so far, failed calls included.
+    pub totals: Box<Totals>,
+}
+
+impl Stopped {
+    /// The kind to branch on.
+    pub fn kind(&self) -> Kind {
+        self.error.kind()
+    }
+}

@@ -1,0 +1,588 @@
+//! The loop: ask, do what is asked for, commit, and again, until the model is done.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use exec::Cancel;
+use llm::budget::{Counted, Entry, expected_usage};
+use llm::usage::dollars;
+use llm::{Cost, Message, Model, Outcome, Request, Response, ToolCall, ToolResult, Usage};
+use serde::Serialize;
+
+use crate::conversation::{Conversation, UnderWay};
+use crate::dispatch::{self, Allowance};
+use crate::error::{Error, Kind, Stopped};
+use crate::event::{Event, Observer};
+use crate::journal::{Journal, Note, Turn};
+use crate::limits::Limits;
+use crate::reply::{Reply, Verdict};
+use crate::spending::Totals;
+use crate::tool::{Deed, Effect};
+use crate::toolset::Toolset;
+
+/// What a run works with.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// Who is asked.
+    pub model: &'a dyn Model,
+    /// What the model may call; file access and its policy are inside.
+    pub toolset: &'a Toolset,
+    /// What the run may use.
+    pub limits: &'a Limits,
+    /// The time.
+    pub clock: &'a dyn Clock,
+    /// Ends the run when switched.
+    pub cancel: &'a Cancel,
+    /// What the run is for, such as `generate` or `repair`; usage is added up by it.
+    pub phase: &'a str,
+}
+
+/// The time, handed in.
+pub trait Clock: Send + Sync {
+    /// Milliseconds since 1970.
+    fn now_ms(&self) -> u64;
+}
+
+/// A run that came to its end.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finished {
+    /// The model's last words.
+    pub text: String,
+    /// What the whole conversation has used.
+    pub totals: Totals,
+}
+
+/// Goes on with the conversation until the model answers without calling a tool.
+///
+/// A conversation that has such an answer and to which nothing was said since is left as it is.
+pub async fn run(
+    job: &Job<'_>,
+    conversation: &mut Conversation,
+    journal: &mut dyn Journal,
+    observer: &mut dyn Observer,
+) -> Result<Finished, Stopped> {
+    let started_ms = job.clock.now_ms();
+    let spent_ms = conversation.tally.duration_ms;
+    conversation.request.tools = job.toolset.declarations();
+    let mut run = Run {
+        job,
+        conversation,
+        journal,
+        observer,
+        started_ms,
+        spent_ms,
+    };
+    let ended = run.to_the_end().await;
+    let totals = run.conversation.totals.clone();
+    match ended {
+        Ok(text) => {
+            run.observer.notice(&Event::Finished {
+                text: &text,
+                totals: &totals,
+            });
+            Ok(Finished { text, totals })
+        }
+        Err(error) => {
+            let (kind, message) = (error.kind(), error.to_string());
+            run.observer.notice(&Event::Stopped {
+                kind,
+                message: &message,
+                totals: &totals,
+            });
+            Err(Stopped {
+                error,
+                totals: Box::new(totals),
+            })
+        }
+    }
+}
+
+struct Run<'a, 'j> {
+    job: &'a Job<'j>,
+    conversation: &'a mut Conversation,
+    journal: &'a mut dyn Journal,
+    observer: &'a mut dyn Observer,
+    started_ms: u64,
+    /// What the run had taken before the process died.
+    spent_ms: u64,
+}
+
+impl Run<'_, '_> {
+    async fn to_the_end(&mut self) -> Result<String, Error> {
+        loop {
+            if let Some(answer) = self.conversation.answer() {
+                return Ok(answer.to_owned());
+            }
+            let began_ms = self.job.clock.now_ms();
+            if self.conversation.under_way.is_none() {
+                self.allow()?;
+                self.ask().await?;
+            } else {
+                let turn = self.conversation.next_turn();
+                self.observer.notice(&Event::TurnResumed {
+                    turn,
+                    phase: self.job.phase,
+                });
+            }
+            let (results, deeds) = self.carry_out().await?;
+            let verdict = self.commit(results, deeds, began_ms).await?;
+            self.judge(&verdict)?;
+        }
+    }
+
+    /// Refuses another call to the model that would break a limit.
+    fn allow(&self) -> Result<(), Error> {
+        let (limits, tally) = (self.job.limits, &self.conversation.tally);
+        self.not_cancelled()?;
+        if tally.turns >= limits.turns_max {
+            let reached = format!("the model took {} turns and is not done", tally.turns);
+            return Err(Error::limit("agent.turns_max", limits.turns_max, &reached));
+        }
+        self.time_left()?;
+        let all = &self.conversation.totals.all;
+        if let Some(tokens_max) = limits.tokens_max {
+            let (spent, next) = (
+                all.usage.total(),
+                expected_usage(&self.conversation.request).total(),
+            );
+            if spent.saturating_add(next) > tokens_max {
+                let reached = format!("{spent} tokens are spent and the next call may take {next}");
+                return Err(Error::limit("agent.tokens_max", tokens_max, &reached));
+            }
+        }
+        let Some(micro_usd_max) = limits.micro_usd_max else {
+            return Ok(());
+        };
+        let name = "agent.usd_max";
+        if all.cost() == Cost::Unknown {
+            let reached = "the price of the model is not known, so money cannot be counted";
+            return Err(Error::limit(name, dollars(micro_usd_max), reached));
+        }
+        // A conversation only grows, so the next call is taken to cost what the last one did.
+        if all.micro_usd.saturating_add(tally.last_micro_usd) > micro_usd_max {
+            let (spent, next) = (dollars(all.micro_usd), dollars(tally.last_micro_usd));
+            let reached = format!("{spent} is spent and the next call may cost {next}");
+            return Err(Error::limit(name, dollars(micro_usd_max), &reached));
+        }
+        Ok(())
+    }
+
+    fn not_cancelled(&self) -> Result<(), Error> {
+        if self.job.cancel.is_cancelled() {
+            return Err(Error::new(
+                Kind::Cancelled,
+                "the run was cancelled. What is done is kept; resume to go on.",
+            ));
+        }
+        Ok(())
+    }
+
+    fn time_left(&self) -> Result<Duration, Error> {
+        let here = self.job.clock.now_ms().saturating_sub(self.started_ms);
+        let elapsed = Duration::from_millis(self.spent_ms.saturating_add(here));
+        let wall_max = self.job.limits.wall_max();
+        match wall_max.checked_sub(elapsed) {
+            Some(left) if !left.is_zero() => Ok(left),
+            _ => Err(self.too_long()),
+        }
+    }
+
+    fn too_long(&self) -> Error {
+        let seconds = self.job.limits.wall_seconds_max;
+        Error::limit(
+            "agent.wall_seconds_max",
+            seconds,
+            "the time is up and the model is not done",
+        )
+    }
+
+    /// Asks the model; its reply becomes the turn under way.
+    async fn ask(&mut self) -> Result<(), Error> {
+        let (job, turn) = (self.job, self.conversation.next_turn());
+        self.observer.notice(&Event::TurnStarted {
+            turn,
+            phase: job.phase,
+        });
+        let asked_ms = job.clock.now_ms();
+        let time_left = self.time_left()?;
+        let mark = self.conversation.put_pending();
+        let mut ear = Ear {
+            observer: self.observer,
+            totals: &mut self.conversation.totals,
+            phase: job.phase,
+            calls: Vec::new(),
+        };
+        let answer = answer(job, &self.conversation.request, &mut ear, time_left).await;
+        let calls = std::mem::take(&mut ear.calls);
+        self.conversation.take_back(&mark);
+        let response = match answer {
+            Ok(Some(response)) => response,
+            Ok(None) => return Err(self.too_long()),
+            Err(error) => {
+                self.charge(turn, calls).await?;
+                return Err(error);
+            }
+        };
+        let tally = &mut self.conversation.tally;
+        tally.last_micro_usd = calls
+            .iter()
+            .filter_map(|entry| entry.cost.micro_usd())
+            .sum();
+        let stop = response.stop.clone();
+        let reply = Reply {
+            turn,
+            phase: job.phase.to_owned(),
+            asked: self.conversation.pending.clone(),
+            answer: response.into_message(),
+            stop,
+            calls,
+            duration_ms: job.clock.now_ms().saturating_sub(asked_ms),
+        };
+        let (begun, ended) = (BTreeSet::new(), BTreeMap::new());
+        let under_way = UnderWay {
+            reply,
+            begun,
+            ended,
+        };
+        if under_way.reply.verdict() == Verdict::Calls {
+            let reply = Box::new(under_way.reply.clone());
+            self.journal.note(&Note::Replied { reply }).await?;
+        }
+        self.conversation.under_way = Some(under_way);
+        Ok(())
+    }
+
+    /// Keeps calls that were billed and led to no turn.
+    async fn charge(&mut self, turn: u32, calls: Vec<Entry>) -> Result<(), Error> {
+        if calls.is_empty() {
+            return Ok(());
+        }
+        let phase = self.job.phase.to_owned();
+        self.journal
+            .note(&Note::Charged { turn, phase, calls })
+            .await
+    }
+
+    /// Makes the calls of the reply under way, in order. An error leaves it under way.
+    async fn carry_out(&mut self) -> Result<(Vec<ToolResult>, Vec<Deed>), Error> {
+        let Some(mut under_way) = self.conversation.under_way.take() else {
+            return Ok((Vec::new(), Vec::new()));
+        };
+        let made = self.make_calls(&mut under_way).await;
+        let ended = under_way.ended.clone();
+        self.conversation.under_way = Some(under_way);
+        made?;
+        let (results, deeds): (Vec<_>, Vec<_>) = ended.into_values().unzip();
+        Ok((results, deeds.into_iter().flatten().collect()))
+    }
+
+    async fn make_calls(&mut self, under_way: &mut UnderWay) -> Result<(), Error> {
+        let verdict = under_way.reply.verdict();
+        let mut identical = self.conversation.tally.identical.clone();
+        let reply = &under_way.reply;
+        for (index, call) in (0_u32..).zip(reply.tool_calls()) {
+            let sentence = match &verdict {
+                Verdict::Cut => Some(cut_sentence(self.conversation.request.max_tokens)),
+                Verdict::Calls if index >= self.job.limits.calls_per_turn_max => Some(format!(
+                    "Not made: a reply may hold {} calls (agent.calls_per_turn_max). Make it again in your next reply.",
+                    self.job.limits.calls_per_turn_max
+                )),
+                Verdict::Calls => None,
+                // A refusal's calls are part of what is thrown away.
+                Verdict::Refused(_) | Verdict::Final | Verdict::Empty => continue,
+            };
+            if let Some(sentence) = sentence {
+                under_way
+                    .ended
+                    .insert(index, (dispatch::untold(call, &sentence), Vec::new()));
+                continue;
+            }
+            identical.count(call);
+            self.not_too_often(call, identical.times)?;
+            if under_way.ended.contains_key(&index) {
+                continue;
+            }
+            if under_way.begun.contains(&index) {
+                under_way
+                    .ended
+                    .insert(index, (dispatch::untold(call, INTERRUPTED), Vec::new()));
+                continue;
+            }
+            let (mut result, deeds) = self.make_call(reply.turn, index, call).await?;
+            if identical.times == self.job.limits.identical_calls_max {
+                result.content.push_str(&last_warning(identical.times));
+            }
+            under_way.ended.insert(index, (result, deeds));
+        }
+        Ok(())
+    }
+
+    fn not_too_often(&self, call: &ToolCall, times: u32) -> Result<(), Error> {
+        let times_max = self.job.limits.identical_calls_max;
+        if times <= times_max {
+            return Ok(());
+        }
+        let reached = format!(
+            "`{}` was called {times} times in a row with the same arguments",
+            call.name
+        );
+        Err(Error::limit(
+            "agent.identical_calls_max",
+            times_max,
+            &reached,
+        ))
+    }
+
+    /// One call, with notes before and after it if it changes something.
+    async fn make_call(
+        &mut self,
+        turn: u32,
+        index: u32,
+        call: &ToolCall,
+    ) -> Result<(ToolResult, Vec<Deed>), Error> {
+        self.not_cancelled()?;
+        let ready = dispatch::prepare(self.job.toolset, call);
+        let changes = ready.effect() == Effect::Changes;
+        let allowance = Allowance {
+            limits: self.job.limits,
+            cancel: self.job.cancel,
+            time_left: self.time_left()?,
+        };
+        if changes {
+            self.journal
+                .note(&Note::Begun { turn, call: index })
+                .await?;
+        }
+        let (id, name) = (call.id.as_str(), call.name.as_str());
+        let arguments = call.arguments.raw();
+        self.observer.notice(&Event::ToolStarted {
+            turn,
+            id,
+            name,
+            arguments,
+        });
+        let (result, deeds) = dispatch::make(ready, call, &allowance, self.observer).await?;
+        if changes {
+            let (result, deeds) = (result.clone(), deeds.clone());
+            self.journal
+                .note(&Note::Ended {
+                    turn,
+                    call: index,
+                    result,
+                    deeds,
+                })
+                .await?;
+        }
+        for deed in &deeds {
+            self.observer.notice(&Event::Did { turn, deed });
+        }
+        let outcome = result.outcome;
+        let failure = (outcome == Outcome::Failed).then_some(result.content.as_str());
+        self.observer.notice(&Event::ToolFinished {
+            turn,
+            id,
+            name,
+            outcome,
+            failure,
+        });
+        Ok((result, deeds))
+    }
+
+    /// Stores the turn; only then is it part of the conversation.
+    async fn commit(
+        &mut self,
+        results: Vec<ToolResult>,
+        deeds: Vec<Deed>,
+        began_ms: u64,
+    ) -> Result<Verdict, Error> {
+        let Some(under_way) = self.conversation.under_way.take() else {
+            return Err(Error::new(Kind::Setup, "there is no turn to commit"));
+        };
+        let (reply, at_ms) = (under_way.reply, self.job.clock.now_ms());
+        let duration_ms = at_ms.saturating_sub(began_ms).max(reply.duration_ms);
+        let turn = Turn {
+            reply,
+            results,
+            deeds,
+            at_ms,
+            duration_ms,
+        };
+        if let Err(error) = self.journal.commit(&turn).await {
+            let (begun, ended) = (under_way.begun, under_way.ended);
+            let reply = turn.reply;
+            self.conversation.under_way = Some(UnderWay {
+                reply,
+                begun,
+                ended,
+            });
+            return Err(error);
+        }
+        let (number, verdict) = (turn.reply.turn, turn.reply.verdict());
+        self.conversation.absorb(turn);
+        let totals = &self.conversation.totals;
+        self.observer.notice(&Event::Committed {
+            turn: number,
+            totals,
+        });
+        for message in &self.conversation.pending {
+            tell(self.observer, number, message);
+        }
+        Ok(verdict)
+    }
+
+    /// Stops what does not get anywhere.
+    fn judge(&self, verdict: &Verdict) -> Result<(), Error> {
+        let (limits, tally) = (self.job.limits, &self.conversation.tally);
+        match verdict {
+            Verdict::Refused(word) => Err(Error::new(
+                Kind::Refused,
+                format!(
+                    "the model refused ({word}). Change the task's words, or ask another model."
+                ),
+            )),
+            Verdict::Empty if tally.empty_in_a_row > EMPTY_REPLIES_TOLD => Err(Error::new(
+                Kind::EmptyReply,
+                "the model's reply was empty again after it was told so. Ask another model, or \
+                 raise `max_tokens` if it thinks at length.",
+            )),
+            Verdict::Cut if tally.cut_in_a_row > limits.cut_replies_max => {
+                let reached = format!(
+                    "{} replies in a row were cut off at max_tokens = {}",
+                    tally.cut_in_a_row, self.conversation.request.max_tokens
+                );
+                Err(Error::limit(
+                    "agent.cut_replies_max",
+                    limits.cut_replies_max,
+                    &reached,
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An empty reply is told to the model this often before it ends the run.
+const EMPTY_REPLIES_TOLD: u32 = 1;
+
+/// Told about a call that was under way when the process died.
+const INTERRUPTED: &str = "The program was interrupted while this call was being made. It may have \
+                           happened in full or not at all. Look at the files before making it again.";
+
+fn cut_sentence(max_tokens: u32) -> String {
+    format!(
+        "Not made: your reply was cut off at its limit (max_tokens = {max_tokens}), so the call may \
+         be incomplete. Make it again, and smaller: write long files in several steps \
+         (`write_file` with the beginning, then `insert_content`), change files with `apply_diff`."
+    )
+}
+
+fn last_warning(times: u32) -> String {
+    format!(
+        "\n[This was the same call with the same arguments {times} times in a row. Another one \
+         ends the run: do something else, or say what is in the way.]"
+    )
+}
+
+fn tell(observer: &mut dyn Observer, turn: u32, message: &Message) {
+    for part in &message.parts {
+        if let llm::Part::Text(text) = part {
+            observer.notice(&Event::Told { turn, text });
+        }
+    }
+}
+
+/// The model's response; `None` if it took too long.
+async fn answer(
+    job: &Job<'_>,
+    request: &Request,
+    ear: &mut Ear<'_>,
+    time_left: Duration,
+) -> Result<Option<Response>, Error> {
+    let answered = tokio::select! {
+        answered = job.model.respond(request, ear) => answered,
+        () = dispatch::cancelled(job.cancel) => {
+            return Err(Error::new(
+                Kind::Cancelled,
+                "the run was cancelled while the model was asked. What is done is kept; resume to go on.",
+            ));
+        }
+        () = tokio::time::sleep(time_left) => return Ok(None),
+    };
+    match answered {
+        Ok(response) => {
+            if ear.calls.is_empty() {
+                ear.count(uncounted(&response));
+            }
+            Ok(Some(response))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The entry of a call that no meter counted.
+fn uncounted(response: &Response) -> Entry {
+    let cost = response.billed_micro_usd.map_or(Cost::Unknown, Cost::Known);
+    let usage: Usage = response.usage;
+    Entry {
+        provider: response.provider,
+        model: response.model.clone(),
+        usage,
+        cost,
+        counted: Counted::ByProvider,
+    }
+}
+
+/// Listens to a call to the model: passes on what is worth it, and counts.
+struct Ear<'a> {
+    observer: &'a mut dyn Observer,
+    totals: &'a mut Totals,
+    phase: &'a str,
+    calls: Vec<Entry>,
+}
+
+impl Ear<'_> {
+    fn count(&mut self, entry: Entry) {
+        self.totals.add(self.phase, &entry);
+        let (usage, cost) = (entry.usage, entry.cost);
+        self.calls.push(entry);
+        self.observer.notice(&Event::Spent {
+            usage,
+            cost,
+            totals: self.totals,
+        });
+    }
+}
+
+impl llm::Observer for Ear<'_> {
+    fn wants_stream(&self) -> bool {
+        self.observer.wants_stream()
+    }
+
+    fn notice(&mut self, event: llm::Event<'_>) {
+        let event = match event {
+            llm::Event::Text(text) => Event::Text { text },
+            llm::Event::Reasoning(text) => Event::Reasoning { text },
+            llm::Event::ToolCall { name } => Event::ToolAnnounced { name },
+            llm::Event::ToolArguments(_) => return,
+            llm::Event::Waiting {
+                attempt,
+                attempts_max,
+                wait,
+                error,
+            } => Event::Waiting {
+                attempt,
+                attempts_max,
+                wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+                why: error.to_string(),
+            },
+            llm::Event::Adapted { without } => Event::Adapted { without },
+            llm::Event::Fallback { from, to, error } => Event::Fallback {
+                from,
+                to,
+                why: error.to_string(),
+            },
+            llm::Event::Counted(entry) => return self.count(entry.clone()),
+        };
+        self.observer.notice(&event);
+    }
+}

@@ -1,0 +1,96 @@
+//! The tools of a run, by name.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Kind};
+use crate::schema::Schema;
+use crate::tool::Tool;
+
+/// Tools that a model may call; no two have one name.
+#[derive(Clone, Default)]
+pub struct Toolset {
+    tools: Vec<Arc<Held>>,
+}
+
+pub(crate) struct Held {
+    pub(crate) tool: Arc<dyn Tool>,
+    pub(crate) schema: Schema,
+}
+
+impl Toolset {
+    /// No tools.
+    pub fn new() -> Toolset {
+        Toolset::default()
+    }
+
+    /// One tool more.
+    pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), Error> {
+        let name = &tool.declaration().name;
+        if self.find(name).is_some() {
+            return Err(Error::new(
+                Kind::Setup,
+                format!("there are two tools called `{name}`; rename one of them"),
+            ));
+        }
+        let schema = Schema::new(&tool.declaration().schema);
+        self.tools.push(Arc::new(Held { tool, schema }));
+        Ok(())
+    }
+
+    /// The same without the tools whose name `keep` turns down.
+    #[must_use]
+    pub fn only(mut self, keep: impl Fn(&str) -> bool) -> Toolset {
+        self.tools
+            .retain(|held| keep(&held.tool.declaration().name));
+        self
+    }
+
+    /// The names, in the order the model sees them.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools
+            .iter()
+            .map(|held| held.tool.declaration().name.as_str())
+    }
+
+    /// The tool of this name.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.find(name).map(|held| &held.tool)
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<&Arc<Held>> {
+        self.tools
+            .iter()
+            .find(|held| held.tool.declaration().name == name)
+    }
+
+    pub(crate) fn declarations(&self) -> Vec<llm::Tool> {
+        self.tools
+            .iter()
+            .map(|held| held.tool.declaration().clone())
+            .collect()
+    }
+
+    /// What the model is told about a name that no tool has.
+    pub(crate) fn unknown(&self, name: &str) -> String {
+        let near = self
+            .names()
+            .map(|known| (strsim::jaro_winkler(known, name), known))
+            .filter(|(score, _)| *score >= NEAR_SCORE_MIN)
+            .max_by(|(a, _), (b, _)| a.total_cmp(b));
+        let known: Vec<_> = self.names().collect();
+        let all = if known.is_empty() {
+            "none".to_owned()
+        } else {
+            known.join(", ")
+        };
+        match near {
+            Some((_, near)) => {
+                format!("There is no tool `{name}`; did you mean `{near}`? The tools are: {all}.")
+            }
+            None => format!("There is no tool `{name}`. The tools are: {all}."),
+        }
+    }
+}
+
+/// Names less alike than this are not taken for a slip.
+const NEAR_SCORE_MIN: f64 = 0.75;
