@@ -14,6 +14,10 @@ pub enum ErrorKind {
     NoDirectory,
     /// The program name, an argument or a variable cannot be passed on.
     InvalidArgument,
+    /// No sandbox of the kind asked for can be used here.
+    NoSandbox,
+    /// The sandbox cannot be made as it was asked for.
+    InvalidSandbox,
     /// The operating system refused.
     Io,
 }

@@ -1,11 +1,13 @@
 //! An invocation: everything about a command, said before it starts.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+use crate::Env;
+use crate::sandbox::Sandbox;
 
 /// How long a command may take when nobody says otherwise.
 pub const TIMEOUT_DEFAULT: Duration = Duration::from_secs(600);
@@ -27,6 +29,7 @@ pub struct Invocation {
     pub(crate) timeout: Duration,
     pub(crate) output_bytes_max: usize,
     pub(crate) cancel: Option<Cancel>,
+    pub(crate) sandbox: Option<Sandbox>,
 }
 
 /// A command line for `sh`, as in a recipe's `shell` step.
@@ -47,6 +50,7 @@ impl Invocation {
             timeout: TIMEOUT_DEFAULT,
             output_bytes_max: OUTPUT_BYTES_MAX,
             cancel: None,
+            sandbox: None,
         }
     }
 
@@ -107,6 +111,14 @@ impl Invocation {
         self
     }
 
+    /// The cage to run in; none when not said. The command is refused when no sandbox of the
+    /// kind asked for can be used.
+    #[must_use]
+    pub fn sandbox(mut self, sandbox: Sandbox) -> Self {
+        self.sandbox = Some(sandbox);
+        self
+    }
+
     /// The program as it is named in messages.
     #[must_use]
     pub fn program(&self) -> &OsStr {
@@ -128,83 +140,5 @@ impl Cancel {
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// What a child sees of the environment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Env {
-    inherit: Inherit,
-    set: BTreeMap<OsString, OsString>,
-    remove: BTreeSet<OsString>,
-}
-
-/// What a child takes over from us.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Inherit {
-    /// Every variable.
-    #[default]
-    All,
-    /// The variables named, where `LC_*` names all that begin so.
-    Only(Vec<String>),
-    /// None.
-    Nothing,
-}
-
-impl Env {
-    /// An environment that starts from this much of ours.
-    #[must_use]
-    pub fn inherit(inherit: Inherit) -> Self {
-        Self {
-            inherit,
-            ..Self::default()
-        }
-    }
-
-    /// Gives a variable a value.
-    #[must_use]
-    pub fn set(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
-        let name = name.into();
-        self.remove.remove(&name);
-        self.set.insert(name, value.into());
-        self
-    }
-
-    /// Takes a variable out, also when it was inherited.
-    #[must_use]
-    pub fn remove(mut self, name: impl Into<OsString>) -> Self {
-        let name = name.into();
-        self.set.remove(&name);
-        self.remove.insert(name);
-        self
-    }
-
-    /// Takes several variables out.
-    #[must_use]
-    pub fn remove_all(self, names: &[&str]) -> Self {
-        names.iter().fold(self, |env, name| env.remove(*name))
-    }
-
-    /// Puts this environment on a command that would inherit everything.
-    pub(crate) fn apply(&self, command: &mut std::process::Command) {
-        if self.inherit != Inherit::All {
-            command.env_clear();
-        }
-        if let Inherit::Only(names) = &self.inherit {
-            let ours = std::env::vars_os();
-            command
-                .envs(ours.filter(|(name, _)| names.iter().any(|allowed| names_it(allowed, name))));
-        }
-        for name in &self.remove {
-            command.env_remove(name);
-        }
-        command.envs(&self.set);
-    }
-}
-
-fn names_it(allowed: &str, name: &OsStr) -> bool {
-    match allowed.strip_suffix('*') {
-        Some(beginning) => name.as_encoded_bytes().starts_with(beginning.as_bytes()),
-        None => name == allowed,
     }
 }

@@ -13,6 +13,7 @@
     reason = "this crate is the door to std::process"
 )]
 
+mod environment;
 mod error;
 mod invocation;
 mod outcome;
@@ -22,10 +23,11 @@ mod lookup;
 mod run;
 mod session;
 
+pub mod sandbox;
+
+pub use environment::{AGENT_VARIABLES, Env, Inherit, SECRET_MARKS};
 pub use error::{Error, ErrorKind};
-pub use invocation::{
-    AGENT_MARKERS, Cancel, Env, Inherit, Invocation, OUTPUT_BYTES_MAX, TIMEOUT_DEFAULT, shell,
-};
+pub use invocation::{AGENT_MARKERS, Cancel, Invocation, OUTPUT_BYTES_MAX, TIMEOUT_DEFAULT, shell};
 pub use lookup::which;
 pub use outcome::{Outcome, Status, Stream};
 pub use run::{DRAIN_MAX, KILL_GRACE, KILL_WAIT_MAX, LINE_BYTES_MAX, run, run_observed};

@@ -3,9 +3,11 @@
 //! One thread and `poll`, so that no thread can be left waiting on a pipe that
 //! a grandchild holds open.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -15,6 +17,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use crate::capture::Capture;
+use crate::sandbox::{Cage, start};
 use crate::{Error, ErrorKind, Invocation, Outcome, Status, Stream};
 
 /// Between asking a command to end and ending it.
@@ -43,10 +46,19 @@ pub fn run_observed(
     invocation: &Invocation,
     observer: &mut dyn FnMut(Stream, &str),
 ) -> Result<Outcome, Error> {
-    let program = invocation.program.to_string_lossy();
     check_cwd(invocation)?;
+    let started = start(invocation)?;
+    run_started(invocation, started, observer)
+}
+
+/// Follows a command that was started to its end.
+pub(crate) fn run_started(
+    invocation: &Invocation,
+    (mut child, mut cage): (Box<dyn ChildWrapper>, Cage),
+    observer: &mut dyn FnMut(Stream, &str),
+) -> Result<Outcome, Error> {
+    let program = invocation.program.to_string_lossy();
     let started = Instant::now();
-    let mut child = start(invocation).map_err(|source| Error::unstarted(&program, &source))?;
     let mut talk = Talk::new(&mut *child, invocation, observer)
         .map_err(|source| Error::lost(&program, &source))?;
     let mut watch = Watch::new(&*child, invocation, started);
@@ -63,15 +75,20 @@ pub fn run_observed(
     let ended = followed
         .and(ended)
         .map_err(|source| Error::lost(&program, &source))?;
+    cage.end();
     let (stdout, stderr) = talk.finish();
-    Ok(Outcome {
+    let outcome = Outcome {
         status: watch.status(ended),
         stdout_truncated: stdout.1,
         stderr_truncated: stderr.1,
         stdout: stdout.0,
         stderr: stderr.0,
         duration: started.elapsed(),
-    })
+    };
+    match cage.mishap(&program, &outcome) {
+        Some(error) => Err(error),
+        None => Ok(outcome),
+    }
 }
 
 pub(crate) fn check_cwd(invocation: &Invocation) -> Result<(), Error> {
@@ -89,8 +106,16 @@ pub(crate) fn check_cwd(invocation: &Invocation) -> Result<(), Error> {
     }
 }
 
-pub(crate) fn start(invocation: &Invocation) -> io::Result<Box<dyn ChildWrapper>> {
-    let mut command = Command::new(&invocation.program);
+/// The command as the system wants it, within another one if there is a wrapper.
+pub(crate) fn prepare(invocation: &Invocation, wrapper: Option<(&Path, &[OsString])>) -> Command {
+    let mut command = match wrapper {
+        Some((wrapper, args)) => {
+            let mut command = Command::new(wrapper);
+            command.args(args).arg(&invocation.program);
+            command
+        }
+        None => Command::new(&invocation.program),
+    };
     command
         .args(&invocation.args)
         .stdin(match invocation.stdin {
@@ -103,6 +128,11 @@ pub(crate) fn start(invocation: &Invocation) -> io::Result<Box<dyn ChildWrapper>
     if let Some(dir) = &invocation.cwd {
         command.current_dir(dir);
     }
+    command
+}
+
+/// Starts a command in a session of its own.
+pub(crate) fn spawn(command: Command) -> io::Result<Box<dyn ChildWrapper>> {
     let mut command = CommandWrap::from(command);
     command.wrap(ProcessSession);
     command.spawn()

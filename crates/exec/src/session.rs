@@ -15,7 +15,8 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
-use crate::run::{DRAIN_MAX, KILL_GRACE, check_cwd, start};
+use crate::run::{DRAIN_MAX, KILL_GRACE, check_cwd};
+use crate::sandbox::{Cage, start};
 use crate::{Cancel, Error, Invocation, Status, Stream};
 
 /// How often a silent command is looked at.
@@ -41,6 +42,8 @@ pub enum Heard {
 pub struct Session {
     program: String,
     child: Box<dyn ChildWrapper>,
+    /// Dropped with the session, after its own end.
+    cage: Cage,
     group: Option<Pid>,
     stdin: Option<OwnedFd>,
     to_write: VecDeque<u8>,
@@ -59,7 +62,7 @@ impl Session {
         check_cwd(invocation)?;
         let first = invocation.stdin.clone().unwrap_or_default();
         let invocation = invocation.clone().stdin(Vec::new());
-        let mut child = start(&invocation).map_err(|source| Error::unstarted(&program, &source))?;
+        let (mut child, cage) = start(&invocation)?;
         let stdin = child.stdin().take().map(OwnedFd::from);
         let stdout = child.stdout().take().map(OwnedFd::from);
         let stderr = child.stderr().take().map(OwnedFd::from);
@@ -73,6 +76,7 @@ impl Session {
         let session = Session {
             group: i32::try_from(child.id()).ok().and_then(Pid::from_raw),
             child,
+            cage,
             stdin,
             to_write: first.into(),
             outputs: [lines(Stream::Stdout, stdout), lines(Stream::Stderr, stderr)],
@@ -235,7 +239,9 @@ impl Session {
             None => {
                 self.signal(Signal::KILL);
                 self.group = None;
-                self.child.wait()?
+                let ended = self.child.wait();
+                self.cage.end();
+                ended?
             }
         };
         self.reaped = Some(ended);

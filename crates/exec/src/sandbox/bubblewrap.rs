@@ -1,0 +1,353 @@
+//! A view as arguments for `bwrap`, and whether `bwrap` may do its work here.
+
+use std::ffi::OsString;
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use rustix::fs::MemfdFlags;
+
+use super::filter::{self, Openings};
+use super::view::{Access, View, refused};
+use super::{Availability, Network, Requirement, Sandbox};
+use crate::{Error, Outcome};
+
+/// Where system packages put the program. `PATH` is not searched: a directory of the workspace may
+/// be in it.
+const PROGRAM_DIRS: &[&str] = &[
+    "/usr/bin",
+    "/bin",
+    "/usr/local/bin",
+    "/run/wrappers/bin",
+    "/run/current-system/sw/bin",
+    "/nix/var/nix/profiles/default/bin",
+    "/home/linuxbrew/.linuxbrew/bin",
+];
+
+/// How long the last process of a killed sandbox is waited for.
+const GONE_WAIT_MAX: Duration = Duration::from_secs(2);
+/// How long the attempt may take that finds out whether it works.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A prepared start: the arguments, and the files whose numbers are among them.
+pub(crate) struct Plan {
+    pub(crate) program: &'static Path,
+    pub(crate) args: Vec<OsString>,
+    /// Inherited by `bwrap`; to be closed by us once it has started.
+    filters: Vec<OwnedFd>,
+    pub(crate) progress: Progress,
+    /// A directory made to cover a repository that is not there.
+    placeholder: Option<Placeholder>,
+}
+
+impl Plan {
+    /// Only while nothing else is being started: what is opened here is inherited.
+    pub(crate) fn new(sandbox: &Sandbox, view: &View, cwd: &Path) -> Result<Self, Error> {
+        let program = program().ok_or_else(|| refused("`bwrap` is not installed".to_owned()))?;
+        if let Some(link) = &view.git_link {
+            return Err(refused(format!(
+                "`{}` is a symbolic link, which bubblewrap cannot keep from being replaced; make it a directory or a `gitdir:` file",
+                link.display()
+            )));
+        }
+        let inherited = |source: io::Error| refused(format!("no memory file: {source}"));
+        let programs = filter::programs(Openings::with_namespaces(sandbox))
+            .map_err(|error| refused(format!("the seccomp filter is wrong: {error}")))?;
+        let filters = programs
+            .iter()
+            .map(|program| memory_file(&filter::bytes(program)))
+            .collect::<io::Result<Vec<_>>>()
+            .map_err(inherited)?;
+        let progress = Progress(memory_file(&[]).map_err(inherited)?);
+        let placeholder = match &view.git_missing {
+            Some(git) => Placeholder::new(git)?,
+            None => None,
+        };
+        let mut args = Args::default();
+        args.namespaces(sandbox);
+        args.places(sandbox, view);
+        if let Some(git) = &view.git_missing {
+            args.cover_directory(git);
+        }
+        for filter in &filters {
+            args.words(["--add-seccomp-fd", &filter.as_raw_fd().to_string()]);
+        }
+        args.words(["--json-status-fd", &progress.0.as_raw_fd().to_string()]);
+        args.words(["--chdir"]);
+        args.path(cwd);
+        args.words(["--"]);
+        Ok(Self {
+            program,
+            args: args.0,
+            filters,
+            progress,
+            placeholder,
+        })
+    }
+
+    /// What outlives the start.
+    pub(crate) fn into_rest(self) -> (Progress, Option<Placeholder>) {
+        drop(self.filters);
+        (self.progress, self.placeholder)
+    }
+}
+
+/// What `bwrap` tells about itself while it works.
+pub(crate) struct Progress(OwnedFd);
+
+impl Progress {
+    /// From now on nobody inherits it.
+    pub(crate) fn keep_to_ourselves(&self) {
+        rustix::io::fcntl_setfd(&self.0, rustix::io::FdFlags::CLOEXEC).ok();
+    }
+
+    /// Whether the command itself ran to an end. When not, `bwrap` gave up before.
+    pub(crate) fn has_run(&self) -> bool {
+        self.text().contains("\"exit-code\"")
+    }
+
+    /// Waits until the first process of the sandbox is gone, with which all others are.
+    pub(crate) fn wait_until_gone(&self) {
+        let text = self.text();
+        let Some(pid) = text
+            .split_once("\"child-pid\": ")
+            .and_then(|(_, rest)| rest.split(|c: char| !c.is_ascii_digit()).next())
+        else {
+            return;
+        };
+        let until = Instant::now() + GONE_WAIT_MAX;
+        while is_alive(pid) && Instant::now() < until {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        if let Ok(copy) = self.0.as_fd().try_clone_to_owned() {
+            let mut file = std::fs::File::from(copy);
+            file.rewind()
+                .and_then(|()| file.read_to_string(&mut text))
+                .ok();
+        }
+        text
+    }
+}
+
+/// Whether a process exists that has not ended; one that waits to be reaped has.
+fn is_alive(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The state follows the program's name, which is in brackets and may contain any.
+    let state = stat
+        .rsplit_once(") ")
+        .and_then(|(_, rest)| rest.chars().next());
+    !matches!(state, None | Some('Z' | 'X'))
+}
+
+/// An empty `.git`, taken away when the command has ended.
+pub(crate) struct Placeholder(PathBuf);
+
+impl Placeholder {
+    fn new(path: &Path) -> Result<Option<Self>, Error> {
+        match std::fs::create_dir(path) {
+            Ok(()) => Ok(Some(Self(path.to_owned()))),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+            Err(error) => Err(refused(format!(
+                "`{}` cannot be covered: {error}",
+                path.display()
+            ))),
+        }
+    }
+}
+
+impl Drop for Placeholder {
+    fn drop(&mut self) {
+        // Fails when it is not empty, and then it is not ours.
+        std::fs::remove_dir(&self.0).ok();
+    }
+}
+
+#[derive(Default)]
+struct Args(Vec<OsString>);
+
+impl Args {
+    fn words<const N: usize>(&mut self, words: [&str; N]) {
+        self.0.extend(words.map(OsString::from));
+    }
+
+    fn path(&mut self, path: &Path) {
+        self.0.push(path.as_os_str().to_owned());
+    }
+
+    fn namespaces(&mut self, sandbox: &Sandbox) {
+        // A session of its own it has already; see `run`.
+        self.words(["--die-with-parent", "--unshare-user-try", "--unshare-pid"]);
+        self.words(["--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]);
+        self.words(["--cap-drop", "ALL"]);
+        if sandbox.network == Network::Off {
+            self.words(["--unshare-net"]);
+        }
+    }
+
+    /// The deeper a place, the later it comes and covers what is above it.
+    fn places(&mut self, sandbox: &Sandbox, view: &View) {
+        self.words(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
+        for (path, access) in &view.places {
+            let above = view.access_above(path);
+            match access {
+                Access::Fresh => {
+                    self.words(["--size", &sandbox.tmp_bytes_max.to_string(), "--tmpfs"]);
+                    self.path(path);
+                }
+                Access::Write => self.bind("--bind", path),
+                // The root can be read; what is under a fresh directory has to be put there.
+                Access::Read if above == Access::Read => {}
+                Access::Read => self.bind("--ro-bind", path),
+                Access::Hidden if above == Access::Fresh => {}
+                Access::Hidden if path.is_dir() => self.cover_directory(path),
+                Access::Hidden => {
+                    // Devices do not work in a bound place: it can be neither read nor written.
+                    self.words(["--ro-bind", "/dev/null"]);
+                    self.path(path);
+                }
+            }
+        }
+    }
+
+    fn bind(&mut self, how: &str, path: &Path) {
+        self.words([how]);
+        self.path(path);
+        self.path(path);
+    }
+
+    fn cover_directory(&mut self, path: &Path) {
+        self.words(["--tmpfs"]);
+        self.path(path);
+        self.words(["--remount-ro"]);
+        self.path(path);
+    }
+}
+
+/// A file without a name that the next program started inherits.
+fn memory_file(bytes: &[u8]) -> io::Result<OwnedFd> {
+    let mut file = std::fs::File::from(rustix::fs::memfd_create("sandbox", MemfdFlags::empty())?);
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file.into())
+}
+
+fn program() -> Option<&'static Path> {
+    static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let find = || {
+        let programs = PROGRAM_DIRS.iter().map(|dir| format!("{dir}/bwrap"));
+        programs
+            .filter_map(|program| crate::which(&program, "".as_ref()))
+            .next()
+    };
+    PROGRAM.get_or_init(find).as_deref()
+}
+
+/// The words for a sandbox that `bwrap` gave up on.
+pub(crate) fn mishap(program: &str, outcome: &Outcome) -> Error {
+    refused(format!(
+        "`{program}` could not be started in the bubblewrap sandbox: {}",
+        outcome.stderr_text().trim_end()
+    ))
+}
+
+/// Starts a command in a sandbox of each sort.
+pub(super) fn probe() -> Availability {
+    let unavailable = |why: String| Availability::Unavailable { why };
+    let Some(program) = program() else {
+        return unavailable(format!(
+            "`bwrap` is in none of {}; install the package `bubblewrap`",
+            PROGRAM_DIRS.join(", ")
+        ));
+    };
+    match try_out() {
+        Ok(()) => Availability::Held {
+            what: format!("{}, {}, started", version(program), program.display()),
+            limits: vec![
+                "a workspace owned by another user cannot be written by an administrator"
+                    .to_owned(),
+            ],
+        },
+        Err(error) => unavailable(explain(&error)),
+    }
+}
+
+fn version(program: &Path) -> String {
+    let asked = crate::run(
+        &crate::Invocation::new(program)
+            .arg("--version")
+            .timeout(PROBE_TIMEOUT),
+    );
+    asked.map_or_else(
+        |_| "bubblewrap".to_owned(),
+        |outcome| outcome.stdout_text().trim_end().to_owned(),
+    )
+}
+
+/// Runs a command in a real sandbox and looks at what it could do.
+fn try_out() -> Result<(), String> {
+    let outside = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let inside = outside.path().join("inside");
+    std::fs::create_dir_all(inside.join(".git")).map_err(|error| error.to_string())?;
+    let sandbox = Sandbox::new(&inside)
+        .hide(inside.join(".git"))
+        .requirement(Requirement::Bubblewrap);
+    let script = ": > file && ! { : > .git/file; } 2>/dev/null && ! { : > /etc/drawloom-probe; } 2>/dev/null";
+    let invocation = crate::shell(script).timeout(PROBE_TIMEOUT).sandbox(sandbox);
+    let outcome = super::cage::run_unprobed(&invocation).map_err(|error| error.to_string())?;
+    if !outcome.is_success() {
+        return Err(format!(
+            "the attempt {}: {}",
+            outcome.status,
+            outcome.stderr_text()
+        ));
+    }
+    if !inside.join("file").is_file() {
+        return Err("the workspace could not be written".to_owned());
+    }
+    Ok(())
+}
+
+/// What its messages mean and what to do about them.
+fn explain(error: &str) -> String {
+    const MEANINGS: &[(&str, &str)] = &[
+        (
+            "No permissions to create",
+            "user namespaces are forbidden here; allow them (`sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000`), or in a container start it with `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`",
+        ),
+        (
+            "setting up uid map",
+            "the system's AppArmor forbids user namespaces to programs without a profile; add one for `bwrap`, or `sysctl kernel.apparmor_restrict_unprivileged_userns=0`",
+        ),
+        (
+            "Creating new namespace failed",
+            "namespaces are forbidden or used up here; raise `user.max_user_namespaces`, or in a container start it with `--security-opt seccomp=unconfined`",
+        ),
+        (
+            "mount proc",
+            "the container hides parts of /proc, so that no other can be mounted; start it with `--security-opt systempaths=unconfined`",
+        ),
+        (
+            "loopback",
+            "network namespaces are forbidden here; a container may allow them with `--cap-add NET_ADMIN`",
+        ),
+        (
+            "Unknown option",
+            "`bwrap` is too old; version 0.8 or newer is needed",
+        ),
+        (
+            "Operation not permitted",
+            "mounts are forbidden here, as in most containers; start it with `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`",
+        ),
+    ];
+    let said = error.trim_end();
+    match MEANINGS.iter().find(|(part, _)| said.contains(part)) {
+        Some((_, meaning)) => format!("{said} ({meaning})"),
+        None => said.to_owned(),
+    }
+}

@@ -1,0 +1,255 @@
+//! Which system calls a caged command is refused, as seccomp programs.
+//!
+//! Two programs, because a program has one answer: most calls are refused as not permitted, while
+//! `clone3` is answered as unknown, so that libraries fall back to `clone`, whose flags a filter
+//! can read.
+
+use std::collections::BTreeMap;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
+};
+
+use super::{Network, Sandbox, UnixSockets};
+
+/// Calls that reach into other processes, the kernel or the view of the file system.
+const REFUSED: &[i64] = &[
+    // Other processes.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    // The view of the file system, and files past it.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_mount_setattr,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_name_to_handle_at,
+    libc::SYS_fanotify_init,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    // The kernel.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_adjtimex,
+    libc::SYS_clock_adjtime,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+];
+
+#[cfg(target_arch = "x86_64")]
+const REFUSED_HERE: &[i64] = &[
+    libc::SYS_iopl,
+    libc::SYS_ioperm,
+    libc::SYS_modify_ldt,
+    libc::SYS_uselib,
+    // The numbers that differ in the x32 way of calling.
+    X32 | 521,
+    X32 | 528,
+    X32 | 539,
+    X32 | 540,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const REFUSED_HERE: &[i64] = &[];
+
+/// The same calls have a second set of numbers, which this bit marks.
+#[cfg(target_arch = "x86_64")]
+const X32: i64 = 0x4000_0000;
+#[cfg(target_arch = "x86_64")]
+const X32_IOCTL: i64 = X32 | 514;
+
+/// What the filter has to leave open or close beside the fixed list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Openings {
+    /// Whether sockets to other machines and to loopback can be made.
+    pub(crate) internet: bool,
+    /// Whether UNIX sockets can be made.
+    pub(crate) unix: bool,
+    /// Whether a process may leave the session it was started in.
+    pub(crate) sessions: bool,
+}
+
+impl Openings {
+    /// For a command with a network namespace of its own: sockets are harmless in it.
+    pub(crate) fn with_namespaces(sandbox: &Sandbox) -> Self {
+        Self {
+            internet: true,
+            unix: sandbox.unix_sockets == UnixSockets::On,
+            sessions: true,
+        }
+    }
+
+    /// For a command that shares the machine's network.
+    pub(crate) fn without_namespaces(sandbox: &Sandbox, sessions: bool) -> Self {
+        Self {
+            internet: sandbox.network == Network::On,
+            unix: sandbox.unix_sockets == UnixSockets::On,
+            sessions,
+        }
+    }
+}
+
+/// The programs, to be loaded in this order.
+pub(crate) fn programs(openings: Openings) -> Result<[BpfProgram; 2], String> {
+    let refused = rules(openings).map_err(|error| error.to_string())?;
+    let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    Ok([
+        compile(unknown, libc::ENOSYS)?,
+        compile(refused, libc::EPERM)?,
+    ])
+}
+
+/// A program as the bytes that `bwrap` reads.
+pub(crate) fn bytes(program: &BpfProgram) -> Vec<u8> {
+    let instruction = |step: &seccompiler::sock_filter| {
+        let mut bytes = step.code.to_ne_bytes().to_vec();
+        bytes.extend([step.jt, step.jf]);
+        bytes.extend(step.k.to_ne_bytes());
+        bytes
+    };
+    program.iter().flat_map(instruction).collect()
+}
+
+fn compile(mut rules: Rules, errno: i32) -> Result<BpfProgram, String> {
+    #[cfg(target_arch = "x86_64")]
+    for (call, chain) in rules.clone() {
+        rules.entry(call | X32).or_insert(chain);
+    }
+    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
+    let filter = SeccompFilter::new(
+        std::mem::take(&mut rules),
+        SeccompAction::Allow,
+        SeccompAction::Errno(errno.unsigned_abs()),
+        arch,
+    );
+    let program = filter.and_then(BpfProgram::try_from);
+    program.map_err(|error| error.to_string())
+}
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+fn rules(openings: Openings) -> Result<Rules, seccompiler::BackendError> {
+    let refused = REFUSED.iter().chain(REFUSED_HERE);
+    let mut rules: Rules = refused.map(|call| (*call, Vec::new())).collect();
+    if !openings.sessions {
+        rules.insert(libc::SYS_setsid, Vec::new());
+        rules.insert(libc::SYS_setpgid, Vec::new());
+    }
+    rules.insert(libc::SYS_clone, namespaces()?);
+    rules.insert(libc::SYS_socket, sockets(openings)?);
+    rules.insert(libc::SYS_socketpair, socket_pairs()?);
+    rules.insert(libc::SYS_ioctl, terminals()?);
+    #[cfg(target_arch = "x86_64")]
+    rules.insert(X32_IOCTL, terminals()?);
+    Ok(rules)
+}
+
+/// No process in a namespace of its own: one could be administrator there.
+fn namespaces() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    let flags = [
+        libc::CLONE_NEWNS,
+        libc::CLONE_NEWCGROUP,
+        libc::CLONE_NEWUTS,
+        libc::CLONE_NEWIPC,
+        libc::CLONE_NEWUSER,
+        libc::CLONE_NEWPID,
+        libc::CLONE_NEWNET,
+    ];
+    let rule = |flag: i32| SeccompRule::new(vec![has(0, flag.unsigned_abs(), flag)?]);
+    flags.into_iter().map(rule).collect()
+}
+
+fn sockets(openings: Openings) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    // Which interfaces there are is asked by everyone who resolves a name.
+    let mut families = vec![libc::AF_NETLINK];
+    if openings.internet {
+        families.extend([libc::AF_INET, libc::AF_INET6]);
+    }
+    if openings.unix {
+        families.push(libc::AF_UNIX);
+    }
+    let others = families.into_iter().map(|family| is_not(0, family));
+    Ok(vec![
+        SeccompRule::new(others.collect::<Result<_, _>>()?)?,
+        SeccompRule::new(vec![
+            is(0, libc::AF_NETLINK)?,
+            is_not(2, libc::NETLINK_ROUTE)?,
+        ])?,
+    ])
+}
+
+/// A pair of stream sockets can talk to nobody else. A datagram socket can be pointed to another
+/// address later, also one of a pair.
+fn socket_pairs() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    const TYPE_MASK: u32 = 0xf;
+    Ok(vec![
+        SeccompRule::new(vec![is_not(0, libc::AF_UNIX)?])?,
+        SeccompRule::new(vec![has(1, TYPE_MASK, libc::SOCK_DGRAM)?])?,
+        SeccompRule::new(vec![has(1, TYPE_MASK, libc::SOCK_RAW)?])?,
+    ])
+}
+
+/// Nothing is typed into a terminal in the user's name.
+fn terminals() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    const TIOCSTI: i32 = 0x5412;
+    const TIOCLINUX: i32 = 0x541c;
+    [TIOCSTI, TIOCLINUX]
+        .into_iter()
+        .map(|request| SeccompRule::new(vec![is(1, request)?]))
+        .collect()
+}
+
+fn is(argument: u8, value: i32) -> Result<SeccompCondition, seccompiler::BackendError> {
+    compare(argument, SeccompCmpOp::Eq, value)
+}
+
+fn is_not(argument: u8, value: i32) -> Result<SeccompCondition, seccompiler::BackendError> {
+    compare(argument, SeccompCmpOp::Ne, value)
+}
+
+fn has(argument: u8, mask: u32, value: i32) -> Result<SeccompCondition, seccompiler::BackendError> {
+    compare(argument, SeccompCmpOp::MaskedEq(mask.into()), value)
+}
+
+/// The kernel looks at the lower half of these arguments only, and so do we.
+fn compare(
+    argument: u8,
+    operator: SeccompCmpOp,
+    value: i32,
+) -> Result<SeccompCondition, seccompiler::BackendError> {
+    let value = u64::from(value.cast_unsigned());
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
+}

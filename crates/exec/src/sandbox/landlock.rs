@@ -1,0 +1,237 @@
+//! Landlock and seccomp on one thread, from which the command is then started.
+//!
+//! Both restrict the calling thread and what it starts, not the process. So a thread of our own
+//! puts them on itself and starts the command; the rest of the program goes on unrestricted, and
+//! no second program has to be started in between.
+
+use ::landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus,
+    PathBeneath, PathFd, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, RulesetStatus, Scope,
+};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal};
+use rustix::thread::{CapabilitySet, CapabilitySets};
+use seccompiler::BpfProgram;
+
+use super::carve::{Right, carve};
+use super::filter::{self, Openings};
+use super::view::{View, refused};
+use super::{Availability, Network, Sandbox};
+use crate::Error;
+
+/// The oldest kernel interface that holds what a sandbox promises: before it, a file could be
+/// emptied without being opened for writing.
+const ABI_MIN: ABI = ABI::V3;
+/// Since this one, signals stay inside.
+const ABI_SIGNALS: ABI = ABI::V6;
+/// Since this one, devices are not controlled.
+const ABI_DEVICES: ABI = ABI::V5;
+
+/// Everything that needs looking up, before the thread loses its rights.
+pub(crate) struct Restriction {
+    ruleset: RulesetCreated,
+    programs: [BpfProgram; 2],
+    signals: bool,
+}
+
+impl Restriction {
+    pub(crate) fn new(sandbox: &Sandbox, view: &View) -> Result<Self, Error> {
+        let signals = newest_abi() >= ABI_SIGNALS;
+        Ok(Self {
+            ruleset: ruleset(sandbox, view, signals)
+                .map_err(|error| refused(format!("Landlock cannot hold it: {error}")))?,
+            programs: filter::programs(Openings::without_namespaces(sandbox, signals))
+                .map_err(|error| refused(format!("the seccomp filter is wrong: {error}")))?,
+            signals,
+        })
+    }
+
+    /// Restricts the calling thread for good.
+    pub(crate) fn enter(self) -> Result<Domain, Error> {
+        let failed = |what: &str, error: String| refused(format!("{what} did not hold: {error}"));
+        drop_capabilities().map_err(|error| failed("dropping capabilities", error.to_string()))?;
+        let status = self
+            .ruleset
+            .restrict_self()
+            .map_err(|error| failed("Landlock", error.to_string()))?;
+        if status.ruleset == RulesetStatus::NotEnforced || !status.no_new_privs {
+            return Err(failed("Landlock", format!("{status:?}")));
+        }
+        for program in &self.programs {
+            seccompiler::apply_filter(program)
+                .map_err(|error| failed("seccomp", error.to_string()))?;
+        }
+        Ok(Domain {
+            signals: self.signals,
+        })
+    }
+}
+
+/// What the calling thread is restricted to, with all that it started.
+pub(crate) struct Domain {
+    signals: bool,
+}
+
+impl Domain {
+    /// Ends every process that was started by the calling thread or by those, daemons included.
+    ///
+    /// "Every process" of this call is what the thread may signal, and the kernel lets it signal
+    /// its own domain only. That is asked for as a hard requirement, and tried here before it is
+    /// relied on.
+    pub(crate) fn kill_all(&self) {
+        let outside = rustix::process::getppid();
+        let held = outside
+            .is_none_or(|parent| rustix::process::test_kill_process(parent) == Err(Errno::PERM));
+        if self.signals && held {
+            // The group "1" is the kernel's word for everyone. Nobody is left: fine.
+            rustix::process::kill_process_group(Pid::INIT, Signal::KILL).ok();
+        }
+    }
+}
+
+fn ruleset(
+    sandbox: &Sandbox,
+    view: &View,
+    signals: bool,
+) -> Result<RulesetCreated, Box<dyn std::error::Error>> {
+    let mut ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(ABI_MIN))?;
+    if signals {
+        ruleset = ruleset.scope(Scope::from_all(ABI_SIGNALS))?;
+    }
+    ruleset = ruleset.set_compatibility(CompatLevel::BestEffort);
+    ruleset = ruleset.handle_access(AccessFs::from_all(ABI_DEVICES))?;
+    if sandbox.network == Network::Off {
+        ruleset = ruleset.handle_access(AccessNet::from_all(ABI::V4))?;
+    }
+    let mut created = ruleset.create()?;
+    for (path, right) in carve(view)? {
+        // What went away since it was listed needs no rule.
+        let Ok(place) = PathFd::new(&path) else {
+            continue;
+        };
+        let mut access = access_of(right);
+        if !path.is_dir() {
+            access &= AccessFs::from_file(ABI_DEVICES);
+        }
+        if !access.is_empty() {
+            created = created.add_rule(PathBeneath::new(place, access))?;
+        }
+    }
+    Ok(created)
+}
+
+fn access_of(right: Right) -> BitFlags<AccessFs> {
+    match right {
+        Right::Write => {
+            AccessFs::from_all(ABI_DEVICES) & !(AccessFs::MakeChar | AccessFs::MakeBlock)
+        }
+        Right::Read => AccessFs::from_read(ABI_MIN),
+        Right::List => AccessFs::ReadDir.into(),
+        Right::Device => AccessFs::ReadFile | AccessFs::WriteFile,
+    }
+}
+
+/// Keeps what lets an administrator write the files of others, where Landlock allows it, and
+/// nothing else.
+fn drop_capabilities() -> rustix::io::Result<()> {
+    let kept = rustix::thread::capabilities(None)?.permitted & CapabilitySet::DAC_OVERRIDE;
+    rustix::thread::clear_ambient_capability_set()?;
+    rustix::thread::set_capabilities(
+        None,
+        CapabilitySets {
+            effective: kept,
+            permitted: kept,
+            inheritable: CapabilitySet::empty(),
+        },
+    )
+}
+
+/// The interface of the running kernel, as far as it is known here.
+fn newest_abi() -> ABI {
+    static NEWEST: std::sync::OnceLock<ABI> = std::sync::OnceLock::new();
+    *NEWEST.get_or_init(|| match on_a_thread(restrict_nothing) {
+        Some(LandlockStatus::Available { effective_abi, .. }) => effective_abi,
+        _ => ABI::Unsupported,
+    })
+}
+
+/// The only way to be told the interface's version is to restrict a thread.
+fn restrict_nothing() -> Option<LandlockStatus> {
+    let ruleset = Ruleset::default().handle_access(AccessFs::Execute).ok()?;
+    let created = ruleset.create().ok()?;
+    let RestrictionStatus { landlock, .. } = created.restrict_self().ok()?;
+    Some(landlock)
+}
+
+fn on_a_thread<T: Send>(work: impl FnOnce() -> Option<T> + Send) -> Option<T> {
+    std::thread::scope(|scope| scope.spawn(work).join().ok().flatten())
+}
+
+/// Restricts a thread and tries what must not work.
+pub(super) fn probe() -> Availability {
+    let unavailable = |why: String| Availability::Unavailable { why };
+    let abi = match on_a_thread(restrict_nothing) {
+        Some(LandlockStatus::Available { effective_abi, .. }) => effective_abi,
+        Some(LandlockStatus::NotEnabled) => {
+            return unavailable(
+                "the kernel has Landlock, but it was not enabled at boot; add `landlock` to the kernel parameter `lsm=`".to_owned(),
+            );
+        }
+        _ => {
+            return unavailable(
+                "the kernel has no Landlock, or a container forbids its system calls; use Linux 6.2 or newer".to_owned(),
+            );
+        }
+    };
+    if abi < ABI_MIN {
+        return unavailable(format!(
+            "the kernel's Landlock is too old (version {abi}, needed: {ABI_MIN}); use Linux 6.2 or newer, or install bubblewrap"
+        ));
+    }
+    match try_out() {
+        Ok(()) => Availability::Held {
+            what: format!("Landlock version {abi} with seccomp, tried"),
+            limits: limits(abi),
+        },
+        Err(why) => unavailable(why),
+    }
+}
+
+/// Holds a thread to a directory and lets it try to get out.
+fn try_out() -> Result<(), String> {
+    let outside = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let inside = outside.path().join("inside");
+    std::fs::create_dir(&inside).map_err(|error| error.to_string())?;
+    let sandbox = Sandbox::new(&inside);
+    let restricted = || -> Result<(), String> {
+        let view = View::of(&sandbox).map_err(|error| error.to_string())?;
+        let restriction = Restriction::new(&sandbox, &view).map_err(|error| error.to_string())?;
+        restriction.enter().map_err(|error| error.to_string())?;
+        std::fs::write(inside.join("file"), "")
+            .map_err(|error| format!("the workspace could not be written: {error}"))?;
+        if std::fs::write(outside.path().join("file"), "").is_ok() {
+            return Err("a file outside the workspace could be written".to_owned());
+        }
+        if std::net::UdpSocket::bind("127.0.0.1:0").is_ok() {
+            return Err("a socket could be made".to_owned());
+        }
+        Ok(())
+    };
+    on_a_thread(|| Some(restricted())).unwrap_or_else(|| Err("the attempt died".to_owned()))
+}
+
+fn limits(abi: ABI) -> Vec<String> {
+    let mut limits = vec![
+        "a directory with a protected or hidden entry in it, such as a workspace with `.git`, gets no new entries and loses none; add the directories that commands create (`target`, `node_modules`) as writable".to_owned(),
+        "the names, but not the contents, of hidden files can be seen".to_owned(),
+        "the permissions and times, but not the contents, of your files outside can be changed".to_owned(),
+        "the command lines of other processes can be seen".to_owned(),
+    ];
+    if abi < ABI_SIGNALS {
+        limits.push("signals to your other processes are not held back (Linux 6.12 does), and processes cannot start sessions of their own".to_owned());
+    }
+    limits
+}

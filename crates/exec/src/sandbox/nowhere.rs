@@ -1,0 +1,45 @@
+//! Systems without a sandbox of ours: said, not pretended.
+
+use process_wrap::std::ChildWrapper;
+
+use super::{Availability, Kind, Probe};
+use crate::run::{prepare, spawn};
+use crate::{Error, Invocation, Outcome};
+
+/// Around nothing.
+pub(crate) struct Cage;
+
+impl Cage {
+    pub(crate) fn end(&mut self) {}
+
+    pub(crate) fn mishap(&self, _: &str, _: &Outcome) -> Option<Error> {
+        None
+    }
+}
+
+/// Starts a command, unless it has to be in a sandbox.
+pub(crate) fn start(invocation: &Invocation) -> Result<(Box<dyn ChildWrapper>, Cage), Error> {
+    if let Some(sandbox) = &invocation.sandbox {
+        match super::probed().choose(sandbox.requirement)? {
+            Kind::None => {}
+            Kind::Bubblewrap | Kind::Landlock => {
+                let why = "there is no sandbox on this system".to_owned();
+                return Err(super::view::refused(why));
+            }
+        }
+    }
+    let program = invocation.program.to_string_lossy();
+    let child = spawn(prepare(invocation, None));
+    let child = child.map_err(|source| Error::unstarted(&program, &source))?;
+    Ok((child, Cage))
+}
+
+pub(super) fn probe() -> Probe {
+    let unavailable = |what: &str| Availability::Unavailable {
+        why: format!("{what} exists on Linux only, and this system is another one"),
+    };
+    Probe {
+        bubblewrap: unavailable("bubblewrap"),
+        landlock: unavailable("Landlock"),
+    }
+}
