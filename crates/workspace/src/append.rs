@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use cap_std::fs::{OpenOptions, OpenOptionsExt};
 use rustix::fs::{FlockOperation, OFlags, flock};
 
-use crate::policy::check_write;
+use crate::floor::check_write;
 use crate::root::special;
 use crate::{Error, RelPath, Root};
 

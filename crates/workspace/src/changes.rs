@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Entry, Error, ErrorKind, Kind, RelPath, Root, policy};
+use crate::{Entry, Error, ErrorKind, Kind, RelPath, Root, floor};
 
 /// The most paths one change set may touch.
 pub const CHANGE_FILES_MAX: usize = 100_000;
@@ -83,6 +83,15 @@ impl ChangeSet {
     /// The content `path` will have: from this set, else from disk. So a later
     /// step sees what an earlier one is going to write.
     pub fn read(&self, root: &Root, path: &RelPath) -> Result<Option<Vec<u8>>, Error> {
+        self.read_over(path, || root.read(path))
+    }
+
+    /// As [`ChangeSet::read`], where `below` reads from disk.
+    pub(crate) fn read_over(
+        &self,
+        path: &RelPath,
+        below: impl FnOnce() -> Result<Option<Vec<u8>>, Error>,
+    ) -> Result<Option<Vec<u8>>, Error> {
         match self.pending(path) {
             Pending::Content(bytes) => Ok(Some(bytes.to_vec())),
             Pending::Absent => Ok(None),
@@ -90,7 +99,7 @@ impl ChangeSet {
                 ErrorKind::Conflict,
                 format!("`{path}` is going to be a directory, and a file was expected"),
             )),
-            Pending::Untouched => root.read(path),
+            Pending::Untouched => below(),
         }
     }
 
@@ -154,7 +163,7 @@ impl ChangeSet {
         }
         let mut bytes_total = 0_u64;
         for (path, change) in &self.changes {
-            policy::check_write(path)?;
+            floor::check_write(path)?;
             if let Change::Write { bytes, .. } = change {
                 bytes_total += bytes.len() as u64;
             }

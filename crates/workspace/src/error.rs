@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use crate::policy::Denial;
+
 /// What went wrong, for callers that branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
@@ -10,7 +12,7 @@ pub enum ErrorKind {
     InvalidPath,
     /// A symlink on the way leaves the root.
     Escape,
-    /// The place is never written, such as `.git`.
+    /// The policy refuses; [`Error::denial`] says which rule and why.
     Denied,
     /// A directory is in the way, or a file where a directory is needed.
     Conflict,
@@ -28,6 +30,8 @@ pub enum ErrorKind {
     OtherFilesystem,
     /// An interrupted apply could not be finished or undone.
     Recovery,
+    /// A search pattern that cannot be read.
+    Pattern,
     /// A directory that must exist does not.
     NotFound,
     /// The operating system refused.
@@ -40,6 +44,7 @@ pub struct Error {
     kind: ErrorKind,
     message: String,
     source: Option<io::Error>,
+    denial: Option<Box<Denial>>,
 }
 
 impl Error {
@@ -54,6 +59,7 @@ impl Error {
             kind,
             message: message.into(),
             source: None,
+            denial: None,
         }
     }
 
@@ -76,6 +82,7 @@ impl Error {
             kind,
             message: format!("{what} `{place}` failed: {source}{hint}"),
             source: Some(source),
+            denial: None,
         }
     }
 
@@ -83,6 +90,11 @@ impl Error {
     pub(crate) fn noting(mut self, sentence: &str) -> Self {
         self.message.push_str("; ");
         self.message.push_str(sentence);
+        self
+    }
+
+    pub(crate) fn with_denial(mut self, denial: Denial) -> Self {
+        self.denial = Some(Box::new(denial));
         self
     }
 
@@ -106,6 +118,12 @@ impl std::error::Error for Error {
 }
 
 impl Error {
+    /// The refusal as a value, when the policy refused.
+    #[must_use]
+    pub fn denial(&self) -> Option<&Denial> {
+        self.denial.as_deref()
+    }
+
     /// The operating system's error, when there was one.
     #[must_use]
     pub fn os(&self) -> Option<&io::Error> {

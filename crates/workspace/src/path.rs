@@ -173,10 +173,27 @@ impl RelPath {
 
     /// A name found in a directory, when it can be spelled as a `RelPath`.
     pub(crate) fn child(&self, name: &str) -> Option<Self> {
-        let spelled = Self::parse(name).ok()?;
-        (spelled.0 == name && !spelled.0.contains('/'))
-            .then(|| self.join(&spelled).ok())
-            .flatten()
+        let fits = self.0.len() + 1 + name.len() <= PATH_BYTES_MAX;
+        if !fits || !Self::is_name(name) || self.depth() >= PATH_DEPTH_MAX {
+            return None;
+        }
+        if self.is_root() {
+            return Some(Self(name.to_owned()));
+        }
+        let mut whole = String::with_capacity(self.0.len() + 1 + name.len());
+        whole.push_str(&self.0);
+        whole.push('/');
+        whole.push_str(name);
+        Some(Self(whole))
+    }
+
+    /// Whether this is one name of a path that [`RelPath::parse`] takes as it is.
+    pub(crate) fn is_name(name: &str) -> bool {
+        !matches!(name, "" | "." | ".." | "~")
+            && name.len() <= NAME_BYTES_MAX
+            && !name.contains(['/', '\\'])
+            && !name.contains(char::is_control)
+            && !has_drive(name)
     }
 
     pub(crate) fn depth(&self) -> usize {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
 use super::staging::Staging;
-use crate::{Error, ErrorKind, RelPath, policy};
+use crate::{Error, ErrorKind, RelPath, floor};
 
 const FORMAT: u32 = 1;
 const DRAFT: &str = "journal.tmp";
@@ -153,7 +153,7 @@ fn read(staging: &Staging, name: &str) -> Result<Option<Vec<Step>>, Error> {
     }
     // A checkout can bring a forged journal along; it gets no more than a change set would.
     for step in &content.steps {
-        policy::check_write(step.path()).map_err(|error| unreadable(error.to_string()))?;
+        floor::check_write(step.path()).map_err(|error| unreadable(error.to_string()))?;
     }
     Ok(Some(content.steps))
 }

@@ -22,6 +22,7 @@
 //!
 //! One change that is a single rename needs no journal and gets none.
 
+pub(crate) mod guard;
 mod journal;
 mod perform;
 mod plan;
@@ -32,6 +33,7 @@ mod staging;
 mod tests;
 
 use crate::{ChangeSet, Error, ErrorKind, RelPath, Root};
+use guard::{Guard, Unguarded};
 use journal::Journal;
 use perform::Direction;
 use plan::Plan;
@@ -93,7 +95,23 @@ impl Root {
         changes: &ChangeSet,
         durability: Durability,
     ) -> Result<Applied, Error> {
-        apply(self, changes, durability, &Unprobed)
+        apply(self, changes, &Unguarded, durability, &Unprobed)
+    }
+
+    /// As [`Root::apply_surviving`], with a guard asked about every target.
+    pub(crate) fn apply_guarded(
+        &self,
+        changes: &ChangeSet,
+        guard: &dyn Guard,
+        durability: Durability,
+    ) -> Result<Applied, Error> {
+        apply(self, changes, guard, durability, &Unprobed)
+    }
+
+    /// What an apply would do, and whether it would be refused; nothing is written.
+    pub(crate) fn foresee(&self, changes: &ChangeSet, guard: &dyn Guard) -> Result<Applied, Error> {
+        changes.check()?;
+        Ok(Plan::check(self, changes, guard)?.applied)
     }
 
     /// Finishes or undoes an apply that was interrupted by a crash; `None` when
@@ -106,6 +124,7 @@ impl Root {
 fn apply(
     root: &Root,
     changes: &ChangeSet,
+    guard: &dyn Guard,
     durability: Durability,
     probe: &dyn Probe,
 ) -> Result<Applied, Error> {
@@ -115,7 +134,8 @@ fn apply(
     }
     let staging = Staging::lock(root)?;
     let applied = recover_locked(root, &staging, probe)
-        .and_then(|_| apply_locked(root, &staging, changes, (durability, probe)));
+        .and_then(|_| Plan::check(root, changes, guard))
+        .and_then(|plan| apply_locked(root, &staging, plan, (durability, probe)));
     staging.release();
     applied
 }
@@ -123,10 +143,9 @@ fn apply(
 fn apply_locked(
     root: &Root,
     staging: &Staging,
-    changes: &ChangeSet,
+    plan: Plan<'_>,
     (durability, probe): (Durability, &dyn Probe),
 ) -> Result<Applied, Error> {
-    let plan = Plan::check(root, changes)?;
     let committed = stage::write(root, staging, &plan, probe)
         .and_then(|()| commit(staging, &plan, durability, probe));
     if let Err(error) = committed {

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustix::fs::{Access, AtFlags, Stat};
 
 use super::Applied;
+use super::guard::{Act, Guard, Target};
 use super::journal::{Seen, Step};
 use crate::descent::{Descent, LastLink, Place, Resolver, kind_of};
-use crate::policy::{self, HOME};
+use crate::floor::{self, HOME};
 use crate::root::special;
 use crate::{Change, ChangeSet, Error, ErrorKind, Kind, RelPath, Root};
 
@@ -27,11 +28,15 @@ pub(super) struct Content<'c> {
 }
 
 impl<'c> Plan<'c> {
-    pub(super) fn check(root: &Root, changes: &'c ChangeSet) -> Result<Self, Error> {
+    pub(super) fn check(
+        root: &Root,
+        changes: &'c ChangeSet,
+        guard: &dyn Guard,
+    ) -> Result<Self, Error> {
         let mut removals = Removals::default();
-        removals.collect(root, changes)?;
+        removals.collect(root, changes, guard)?;
         let gone = std::mem::take(&mut removals.gone);
-        let mut additions = Additions::new(root, &gone);
+        let mut additions = Additions::new(root, &gone, guard);
         for (path, change) in changes.iter() {
             match change {
                 Change::Write { bytes, executable } => {
@@ -59,19 +64,25 @@ struct Removals {
 }
 
 impl Removals {
-    fn collect(&mut self, root: &Root, changes: &ChangeSet) -> Result<(), Error> {
+    fn collect(
+        &mut self,
+        root: &Root,
+        changes: &ChangeSet,
+        guard: &dyn Guard,
+    ) -> Result<(), Error> {
         let nothing = BTreeSet::new();
         let mut resolver = Resolver::new(root.fd(), &nothing);
         for (path, change) in changes.iter() {
-            let whole_tree = match change {
-                Change::Delete => false,
-                Change::DeleteTree => true,
+            let act = match change {
+                Change::Delete => Act::Delete,
+                Change::DeleteTree => Act::DeleteTree,
                 Change::Write { .. } | Change::CreateDir => continue,
             };
             let place = resolver.resolve(path, LastLink::Keep)?;
+            guard.check(&place.target(path, act))?;
             let Some(found) = place.found else { continue };
             check_target(path, &place.path)?;
-            if kind_of(&found) == Kind::Dir && !whole_tree {
+            if kind_of(&found) == Kind::Dir && act == Act::Delete {
                 return Err(Error::new(
                     ErrorKind::Conflict,
                     format!("`{path}` is a directory, and a file was to be deleted"),
@@ -97,6 +108,7 @@ impl Removals {
 
 struct Additions<'r, 'c> {
     root: &'r Root,
+    guard: &'r dyn Guard,
     resolver: Resolver<'r>,
     /// The directory last found writable.
     writable: Option<RelPath>,
@@ -106,9 +118,10 @@ struct Additions<'r, 'c> {
 }
 
 impl<'r, 'c> Additions<'r, 'c> {
-    fn new(root: &'r Root, gone: &'r BTreeSet<RelPath>) -> Self {
+    fn new(root: &'r Root, gone: &'r BTreeSet<RelPath>, guard: &'r dyn Guard) -> Self {
         Self {
             root,
+            guard,
             resolver: Resolver::new(root.fd(), gone),
             writable: None,
             make_dirs: BTreeSet::new(),
@@ -118,6 +131,7 @@ impl<'r, 'c> Additions<'r, 'c> {
 
     fn write(&mut self, path: &RelPath, bytes: &'c [u8], executable: bool) -> Result<(), Error> {
         let place = self.resolver.resolve(path, LastLink::Follow)?;
+        self.guard.check(&place.target(path, Act::Write))?;
         check_target(path, &place.path)?;
         match place.found.as_ref().map(kind_of) {
             None => {}
@@ -152,7 +166,8 @@ impl<'r, 'c> Additions<'r, 'c> {
 
     fn create_dir(&mut self, path: &RelPath) -> Result<(), Error> {
         let place = self.resolver.resolve(path, LastLink::Follow)?;
-        policy::check_write(&place.path)?;
+        self.guard.check(&place.target(path, Act::CreateDir))?;
+        floor::check_write(&place.path)?;
         match place.found.as_ref().map(kind_of) {
             None => self.need_dir(&place.path.clone(), &place),
             Some(Kind::Dir) => Ok(()),
@@ -234,9 +249,20 @@ impl<'r, 'c> Additions<'r, 'c> {
     }
 }
 
-/// The policy, for the path as it was spelled and as it resolves.
+impl Place {
+    fn target<'t>(&'t self, spelled: &'t RelPath, act: Act) -> Target<'t> {
+        Target {
+            spelled,
+            real: &self.path,
+            found: self.found.as_ref(),
+            act,
+        }
+    }
+}
+
+/// The floor, for the path as it was spelled and as it resolves.
 fn check_target(path: &RelPath, real: &RelPath) -> Result<(), Error> {
-    policy::check_write(real).map_err(|error| {
+    floor::check_write(real).map_err(|error| {
         if path == real {
             error
         } else {

@@ -13,7 +13,7 @@ use super::Durability;
 use super::journal::Journal;
 use super::probe::Probe;
 use crate::descent::open_dir;
-use crate::policy::{HOME, STAGING};
+use crate::floor::{HOME, STAGING};
 use crate::{Error, ErrorKind, RelPath, Root};
 
 /// How long an apply waits for another process's apply to end.

@@ -127,7 +127,7 @@ fn crashes<T>(work: impl FnOnce() -> T) -> bool {
 
 fn apply_at(dir: &Path, probe: &At) -> Result<Applied, Error> {
     let root = Root::open(dir).unwrap();
-    apply(&root, &changes(), Durability::Kill, probe)
+    apply(&root, &changes(), &Unguarded, Durability::Kill, probe)
 }
 
 /// The tree before, the tree after, and how many points an apply has.
@@ -255,7 +255,7 @@ fn a_crash_while_undoing_goes_on_undoing() {
                 At::new(later, Trouble::Crash),
             );
             let crashed = catch_unwind(AssertUnwindSafe(|| {
-                apply(&root, &changes(), Durability::Kill, &probe)
+                apply(&root, &changes(), &Unguarded, Durability::Kill, &probe)
             }));
             match crashed {
                 Ok(_) => break,

@@ -1,11 +1,16 @@
 //! The floor of the write policy: places no change set may touch, whoever asks.
 
-use crate::{Error, ErrorKind, RelPath};
+use crate::fold::{folded, is_short_name_of};
+use crate::policy::{Access, Denial, Rule};
+use crate::{Error, RelPath};
 
 /// The directory of ours in a project.
 pub(crate) const HOME: &str = ".drawloom";
 /// Where an apply keeps its staged files, inside [`HOME`].
 pub(crate) const STAGING: &str = "apply";
+
+/// Git's directory, everywhere.
+const GIT: &str = ".git";
 
 /// Refuses what must never be a target: git's own files, because writing
 /// there runs code (hooks) and corrupts history, and our staging area.
@@ -13,55 +18,31 @@ pub(crate) const STAGING: &str = "apply";
 /// Checked on the path as written and again on the path it resolves to, so a
 /// symlink to `.git` is no way in.
 pub(crate) fn check_write(path: &RelPath) -> Result<(), Error> {
+    let denied = |rule, name: &str| Err(Denial::new(path, Access::Write, rule, name).into());
     if path.is_root() {
-        return denied(path, "is the project itself; name a file inside it");
+        return denied(Rule::Root, ".");
     }
-    if path.names().any(is_git_dir) {
-        return denied(
-            path,
-            "is inside git's own directory, which is never written",
-        );
+    if let Some(name) = path.names().find(|name| is_git_dir(name)) {
+        return denied(Rule::Git, name);
     }
     let mut names = path.names();
     let in_home = names.next().is_some_and(|name| folded(name) == HOME);
     if in_home && names.next().is_some_and(|name| folded(name) == STAGING) {
-        return denied(path, "is where changes are staged while they are applied");
+        return denied(Rule::Own, path.as_str());
     }
     Ok(())
 }
 
-fn denied(path: &RelPath, why: &str) -> Result<(), Error> {
-    Err(Error::new(
-        ErrorKind::Denied,
-        format!("`{path}` {why}; choose another path"),
-    ))
-}
-
-/// Whether some filesystem would open git's directory under this name:
-/// any case, the invisible characters HFS+ skips, the endings NTFS drops and
-/// its short name.
+/// Whether some filesystem would open git's directory under this name.
 fn is_git_dir(name: &str) -> bool {
-    matches!(folded(name).as_str(), ".git" | "git~1")
-}
-
-/// The name as the most forgiving filesystem compares it.
-fn folded(name: &str) -> String {
-    let stream_cut = name.split(':').next().unwrap_or(name);
-    let visible: String = stream_cut
-        .chars()
-        .filter(|&c| !is_ignored_by_hfs(c))
-        .flat_map(char::to_lowercase)
-        .collect();
-    visible.trim_end_matches(['.', ' ']).to_owned()
-}
-
-fn is_ignored_by_hfs(c: char) -> bool {
-    matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
+    let name = folded(name);
+    name == GIT || (name.contains('~') && is_short_name_of(&name, GIT))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
 
     #[track_caller]
     fn check(path: &str, expected: Option<ErrorKind>) {

@@ -1,0 +1,114 @@
+//! What `.gitignore` files name: read through handles, matched from the inside out.
+//!
+//! Taken into account: `.gitignore` and `.ignore` in every directory from the
+//! root down (the second has the last word), and `.git/info/exclude`. Not: what
+//! lies outside the root, such as a user's global file.
+
+use std::io::Read;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use super::read::open_at;
+use crate::descent::{Descent, kind_of};
+use crate::{Kind, RelPath, Root};
+
+/// The most that is read of one ignore file; the rest says nothing.
+pub const IGNORE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// The names of ignore files, the one with the last word last.
+const FILES: [&str; 2] = [".gitignore", ".ignore"];
+
+/// The ignore files that have a say in a directory: its own and those above.
+#[derive(Clone, Default)]
+pub(super) struct Ignores(Option<Arc<Level>>);
+
+struct Level {
+    above: Ignores,
+    /// Bytes of the directory's path, with the slash after it.
+    prefix: usize,
+    matcher: Gitignore,
+}
+
+impl Ignores {
+    /// What has a say in the root, its own files not yet read.
+    pub(super) fn of_repository(root: &Root) -> Self {
+        let Ok(info) = RelPath::parse(".git/info") else {
+            return Self::default();
+        };
+        let mut descent = Descent::new(root.fd());
+        match descent.enter(&info) {
+            Ok(dir) => Self::default().with_files(dir, &RelPath::root(), &["exclude"]),
+            Err(_) => Self::default(),
+        }
+    }
+
+    /// What has a say in `dir`, an opened directory that contains these names.
+    pub(super) fn entering<'n>(
+        &self,
+        fd: BorrowedFd<'_>,
+        dir: &RelPath,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Self {
+        let mut present: Vec<&str> = names.filter(|name| FILES.contains(name)).collect();
+        present.sort_unstable_by_key(|name| FILES.iter().position(|file| file == name));
+        if present.is_empty() {
+            return self.clone();
+        }
+        self.with_files(fd, dir, &present)
+    }
+
+    /// The names of files that say what is ignored.
+    pub(super) fn file_names() -> impl Iterator<Item = &'static str> {
+        FILES.into_iter()
+    }
+
+    /// Whether `path` is to be left out.
+    pub(super) fn name(&self, path: &RelPath, kind: Kind) -> bool {
+        let mut next = self;
+        while let Some(level) = &next.0 {
+            let below = path.as_str().get(level.prefix..).unwrap_or_default();
+            let matched = level.matcher.matched(below, kind == Kind::Dir);
+            if !matched.is_none() {
+                return matched.is_ignore();
+            }
+            next = &level.above;
+        }
+        false
+    }
+
+    fn with_files(&self, fd: BorrowedFd<'_>, dir: &RelPath, files: &[&str]) -> Self {
+        let mut builder = GitignoreBuilder::new("");
+        for file in files {
+            let text = read(fd, file).unwrap_or_default();
+            let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+            for line in text.lines() {
+                // A line that is no pattern says nothing, as in git.
+                builder.add_line(None, line).ok();
+            }
+        }
+        match builder.build() {
+            Ok(matcher) if !matcher.is_empty() => Self(Some(Arc::new(Level {
+                above: self.clone(),
+                prefix: if dir.is_root() {
+                    0
+                } else {
+                    dir.as_str().len() + 1
+                },
+                matcher,
+            }))),
+            _ => self.clone(),
+        }
+    }
+}
+
+fn read(dir: BorrowedFd<'_>, name: &str) -> Option<String> {
+    let (file, stat) = open_at(dir, name).ok()?;
+    if kind_of(&stat) != Kind::File {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(IGNORE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}

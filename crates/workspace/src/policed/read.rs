@@ -1,0 +1,209 @@
+//! Reading one file: judged as spelled, where it leads, and by what was opened.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::{Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+use super::Workspace;
+use crate::descent::{Descent, LastLink, Place, Resolver, kind_of};
+use crate::root::{special, text};
+use crate::{Access, ChangeSet, Denial, Error, ErrorKind, Kind, RelPath};
+
+/// A file opened for reading, its end as far as `read_bytes_max`.
+#[derive(Debug)]
+pub struct Reader {
+    file: io::Take<File>,
+    bytes: u64,
+}
+
+impl Reader {
+    /// How many bytes the file had when it was opened.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Read for Reader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.file.read(buffer)
+    }
+}
+
+impl Workspace {
+    /// The content of a file, `None` when there is none. A file over
+    /// `read_bytes_max` is an error and is not read.
+    pub fn read(&self, path: &RelPath) -> Result<Option<Vec<u8>>, Error> {
+        self.read_at_most(path, self.limits.read_bytes_max)
+    }
+
+    /// As [`Workspace::read`], with a smaller limit of the caller's own.
+    pub fn read_at_most(&self, path: &RelPath, bytes_max: u64) -> Result<Option<Vec<u8>>, Error> {
+        let Some((file, stat)) = self.open_file(path)? else {
+            return Ok(None);
+        };
+        let bytes_max = bytes_max.min(self.limits.read_bytes_max);
+        let too_large = |size: u64| {
+            Error::new(
+                ErrorKind::Limit,
+                format!(
+                    "`{path}` has {size} bytes, more than read_bytes_max ({bytes_max}); read a part of it, or search it"
+                ),
+            )
+        };
+        let size = size_of(&stat);
+        if size > bytes_max {
+            return Err(too_large(size));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+        // The file may grow while it is read, so the size alone is no limit.
+        file.take(bytes_max + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|source| Error::io("reading", path, source))?;
+        if bytes.len() as u64 > bytes_max {
+            return Err(too_large(bytes.len() as u64));
+        }
+        Ok(Some(bytes))
+    }
+
+    /// The content of a text file, `None` when there is none.
+    pub fn read_text(&self, path: &RelPath) -> Result<Option<String>, Error> {
+        self.read(path)?.map(|bytes| text(bytes, path)).transpose()
+    }
+
+    /// As [`Workspace::read`], as it will be once `changes` are applied.
+    pub fn read_staged(
+        &self,
+        changes: &ChangeSet,
+        path: &RelPath,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        self.policy.check_read(path)?;
+        changes.read_over(path, || self.read(path))
+    }
+
+    /// Opens a file to read a part of it. At most `read_bytes_max` bytes come
+    /// out, however large it is.
+    pub fn reader(&self, path: &RelPath) -> Result<Option<Reader>, Error> {
+        let opened = self.open_file(path)?;
+        Ok(opened.map(|(file, stat)| Reader {
+            file: file.take(self.limits.read_bytes_max),
+            bytes: size_of(&stat),
+        }))
+    }
+
+    /// What `path` is, symlinks in it followed; `None` when it does not exist.
+    pub fn kind(&self, path: &RelPath) -> Result<Option<Kind>, Error> {
+        let place = self.locate(path)?;
+        Ok(place.found.as_ref().map(kind_of))
+    }
+
+    /// Where `path` leads, both ends judged.
+    pub(super) fn locate(&self, path: &RelPath) -> Result<Place, Error> {
+        self.policy.check_read(path)?;
+        let nothing = BTreeSet::new();
+        let place = Resolver::new(self.root.fd(), &nothing).resolve(path, LastLink::Follow)?;
+        self.policy
+            .check_read(&place.path)
+            .map_err(|denial| denial.asked_as(path))?;
+        Ok(place)
+    }
+
+    fn open_file(&self, path: &RelPath) -> Result<Option<(File, Stat)>, Error> {
+        let place = self.locate(path)?;
+        match place.found.as_ref().map(kind_of) {
+            None => return Ok(None),
+            Some(Kind::File) => {}
+            Some(Kind::Dir) => return Err(is_a_dir(path)),
+            // Not even opened: opening a device may already do something.
+            Some(Kind::Other | Kind::Symlink) => return Err(special(path)),
+        }
+        let mut descent = Descent::new(self.root.fd());
+        let opened = descent
+            .enter_parent(&place.path)
+            .and_then(|(dir, name)| open_at(dir, name));
+        let (file, stat) = match opened {
+            Ok(opened) => opened,
+            Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(changed_or(path, source)),
+        };
+        match kind_of(&stat) {
+            Kind::File => {}
+            Kind::Dir => return Err(is_a_dir(path)),
+            Kind::Other | Kind::Symlink => return Err(special(path)),
+        }
+        if on_kernel_filesystem(&file) {
+            return Err(special(path));
+        }
+        match self.check_links(&file, &stat)? {
+            Ok(()) => Ok(Some((file, stat))),
+            Err(rule) => {
+                let name = path.file_name().unwrap_or_default();
+                Err(Denial::new(path, Access::Read, rule, name).into())
+            }
+        }
+    }
+}
+
+/// Opens `name` in `dir` itself: no symlink is followed, no FIFO waited for.
+pub(super) fn open_at(dir: BorrowedFd<'_>, name: &str) -> io::Result<(File, Stat)> {
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let fd = rustix::fs::openat(dir, name, flags, Mode::empty())?;
+    let stat = rustix::fs::fstat(&fd)?;
+    Ok((File::from(fd), stat))
+}
+
+pub(super) fn size_of(stat: &Stat) -> u64 {
+    u64::try_from(stat.st_size).unwrap_or(0)
+}
+
+/// Whether the file is one of `/proc` or `/sys`: such files say nothing about
+/// the project, claim to be empty and may never end.
+#[cfg(target_os = "linux")]
+pub(super) fn on_kernel_filesystem(file: &File) -> bool {
+    /// `proc`, `sysfs`, `debugfs`, `tracefs`, `securityfs`, `configfs`, `cgroup`, `cgroup2`, `bpf`.
+    const MAGIC: [i64; 9] = [
+        0x9fa0,
+        0x6265_6572,
+        0x6462_6720,
+        0x7472_6163,
+        0x7363_6673,
+        0x6265_6570,
+        0x0027_e0eb,
+        0x6367_7270,
+        0xcafe_4a11,
+    ];
+    rustix::fs::fstatfs(file).is_ok_and(|found| MAGIC.contains(&i64::from(found.f_type)))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn on_kernel_filesystem(_file: &File) -> bool {
+    false
+}
+
+fn is_a_dir(path: &RelPath) -> Error {
+    Error::new(
+        ErrorKind::Conflict,
+        format!("`{path}` is a directory, and a file was expected; list it instead"),
+    )
+}
+
+/// A symlink or a file where a directory was a moment ago.
+fn changed_or(path: &RelPath, source: io::Error) -> Error {
+    let swapped = [Errno::LOOP, Errno::NOTDIR, Errno::MLINK];
+    let errno = source.raw_os_error();
+    if swapped
+        .iter()
+        .any(|swap| errno == Some(swap.raw_os_error()))
+    {
+        return Error::new(
+            ErrorKind::Conflict,
+            format!("`{path}` was replaced while it was being read; read it again"),
+        );
+    }
+    Error::io("reading", path, source)
+}

@@ -1,0 +1,266 @@
+//! A denial: which rule refused what, why, and what to do instead.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use super::Action;
+use crate::{Error, ErrorKind, RelPath};
+
+/// What was to be done with a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// Its content, or the names in it.
+    Read,
+    /// Made, replaced or removed.
+    Write,
+}
+
+/// The rule that refused. [`Rule::code`] is for machines, a [`Denial`] for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Rule {
+    /// `.env` and its kin: settings that hold secrets.
+    Environment,
+    /// Keys, tokens and the files programs keep them in.
+    Credential,
+    /// Git's own directory.
+    Git,
+    /// Installed dependencies.
+    Dependency,
+    /// What a build leaves behind.
+    BuildOutput,
+    /// Written by a package manager, not by hand.
+    LockFile,
+    /// What runs by itself: CI configuration and commit hooks.
+    Automation,
+    /// Drawloom's own settings and records.
+    Own,
+    /// The project's own list; the pattern that matched.
+    Listed(String),
+    /// Nothing may be written in this job.
+    ReadOnlyJob,
+    /// The approved plan does not name the file.
+    OutsidePlan,
+    /// The approved plan names the file for something else; what it names it for.
+    OtherAction(Vec<Action>),
+    /// The file has more names than those that may be read in this project.
+    HardLink {
+        /// How many names it has.
+        names: u64,
+        /// How many of them may be read.
+        readable: u64,
+    },
+    /// The root itself is not a file.
+    Root,
+}
+
+impl Rule {
+    /// A stable word for the rule.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Environment => "environment",
+            Self::Credential => "credential",
+            Self::Git => "git",
+            Self::Dependency => "dependency",
+            Self::BuildOutput => "build_output",
+            Self::LockFile => "lock_file",
+            Self::Automation => "automation",
+            Self::Own => "own",
+            Self::Listed(_) => "listed",
+            Self::ReadOnlyJob => "read_only_job",
+            Self::OutsidePlan => "outside_plan",
+            Self::OtherAction(_) => "other_action",
+            Self::HardLink { .. } => "hard_link",
+            Self::Root => "root",
+        }
+    }
+
+    /// Whether an exception of the project can lift it.
+    #[must_use]
+    pub fn can_be_lifted(&self) -> bool {
+        matches!(
+            self,
+            Self::Environment
+                | Self::Credential
+                | Self::Dependency
+                | Self::BuildOutput
+                | Self::LockFile
+                | Self::Automation
+        )
+    }
+}
+
+impl Serialize for Rule {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.code())
+    }
+}
+
+/// A refusal, as a value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Denial {
+    path: RelPath,
+    /// Where the path leads through symlinks, when that is what was refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    leads_to: Option<RelPath>,
+    /// What is inside the path, when that is what was refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contains: Option<RelPath>,
+    access: Access,
+    rule: Rule,
+    /// The name in the path that the rule is about.
+    #[serde(skip)]
+    name: String,
+}
+
+impl Denial {
+    pub(crate) fn new(path: &RelPath, access: Access, rule: Rule, name: &str) -> Self {
+        Self {
+            path: path.clone(),
+            leads_to: None,
+            contains: None,
+            access,
+            rule,
+            name: name.to_owned(),
+        }
+    }
+
+    /// The denial of where `asked` leads, told about `asked`.
+    pub(crate) fn asked_as(mut self, asked: &RelPath) -> Self {
+        if self.path != *asked {
+            let refused = std::mem::replace(&mut self.path, asked.clone());
+            self.leads_to.get_or_insert(refused);
+        }
+        self
+    }
+
+    /// The denial of something inside `dir`, told about `dir`.
+    pub(crate) fn inside(mut self, dir: &RelPath) -> Self {
+        if self.path != *dir {
+            self.contains = Some(std::mem::replace(&mut self.path, dir.clone()));
+        }
+        self
+    }
+
+    /// The path that was asked for.
+    #[must_use]
+    pub fn path(&self) -> &RelPath {
+        &self.path
+    }
+
+    /// Where that path leads through symlinks, when that is what was refused.
+    #[must_use]
+    pub fn leads_to(&self) -> Option<&RelPath> {
+        self.leads_to.as_ref()
+    }
+
+    /// What is inside that path, when that is what was refused.
+    #[must_use]
+    pub fn contains(&self) -> Option<&RelPath> {
+        self.contains.as_ref()
+    }
+
+    /// What was to be done.
+    #[must_use]
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// The rule that refused.
+    #[must_use]
+    pub fn rule(&self) -> &Rule {
+        &self.rule
+    }
+
+    /// The reason, as a clause: "`.env` files hold secrets".
+    #[must_use]
+    pub fn why(&self) -> String {
+        let name = &self.name;
+        match &self.rule {
+            Rule::Environment => format!("`{name}` holds settings that are secret"),
+            Rule::Credential => format!("`{name}` is where keys and passwords are kept"),
+            Rule::Git => format!("`{name}` is git's own directory"),
+            Rule::Dependency => format!("`{name}` holds installed dependencies"),
+            Rule::BuildOutput => format!("`{name}` holds what a build made"),
+            Rule::LockFile => format!("`{name}` is written by a package manager"),
+            Rule::Automation => format!("`{name}` decides what runs by itself"),
+            Rule::Own => format!("`{name}` belongs to Drawloom"),
+            Rule::Listed(pattern) => format!("the project's policy lists `{pattern}`"),
+            Rule::ReadOnlyJob => "nothing may be written in this job".to_owned(),
+            Rule::OutsidePlan => "the approved plan does not name it".to_owned(),
+            Rule::OtherAction(actions) => {
+                let words: Vec<&str> = actions.iter().map(|action| action.word()).collect();
+                format!("the approved plan names it to {} only", words.join(" or "))
+            }
+            Rule::HardLink { names, readable } => format!(
+                "it is a hard link to a file with {names} names, of which {readable} may be read in this project"
+            ),
+            Rule::Root => "it is the project itself".to_owned(),
+        }
+    }
+
+    /// What to do instead, as a clause.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        let list = match self.access {
+            Access::Read => "read_allow",
+            Access::Write => "write_allow",
+        };
+        match &self.rule {
+            Rule::Environment if self.access == Access::Read => {
+                format!(
+                    "read `.env.example`, or list the file under `{list}` in the project's policy"
+                )
+            }
+            Rule::Dependency | Rule::BuildOutput if self.access == Access::Read => {
+                format!(
+                    "read the sources, or list what you need under `{list}` in the project's policy"
+                )
+            }
+            Rule::BuildOutput => "change the sources it is built from".to_owned(),
+            Rule::LockFile => "run the package manager instead".to_owned(),
+            Rule::Environment | Rule::Credential | Rule::Dependency | Rule::Automation => format!(
+                "leave it to a person, or have one list it under `{list}` in the project's policy"
+            ),
+            Rule::Git => "use git's commands".to_owned(),
+            Rule::Own => "leave it alone".to_owned(),
+            Rule::Listed(_) => "leave it alone, or have a person change that list".to_owned(),
+            Rule::ReadOnlyJob => "say what should be changed instead of changing it".to_owned(),
+            Rule::OutsidePlan => {
+                "change only files of the plan, or say which file the plan lacks".to_owned()
+            }
+            Rule::OtherAction(_) => "keep to the plan, or say what it lacks".to_owned(),
+            Rule::HardLink { .. } => {
+                "replace it by a copy (`cp FILE FILE.copy && mv FILE.copy FILE`)".to_owned()
+            }
+            Rule::Root => "name a file inside it".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Denial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = match self.access {
+            Access::Read => "read",
+            Access::Write => "changed",
+        };
+        write!(f, "`{}` may not be {verb}: ", self.path)?;
+        if let Some(target) = &self.leads_to {
+            write!(f, "it leads to `{target}` through a symlink, and ")?;
+        }
+        if let Some(inner) = &self.contains {
+            write!(f, "it contains `{inner}`, and ")?;
+        }
+        let (rule, why, hint) = (self.rule.code(), self.why(), self.hint());
+        write!(f, "{why} (rule `{rule}`); {hint}")
+    }
+}
+
+impl From<Denial> for Error {
+    fn from(denial: Denial) -> Self {
+        Self::new(ErrorKind::Denied, denial.to_string()).with_denial(denial)
+    }
+}

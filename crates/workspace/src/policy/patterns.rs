@@ -1,0 +1,176 @@
+//! The project's own lists: globs that refuse, and globs that lift a refusal.
+
+use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
+use unicode_normalization::UnicodeNormalization;
+
+use crate::{Error, ErrorKind, RelPath};
+
+/// The most patterns in one list.
+pub const POLICY_PATTERNS_MAX: usize = 1_000;
+
+/// Patterns that refuse. They match in any case and any composition of
+/// accents, and refuse what is below a match with it.
+#[derive(Debug, Clone)]
+pub(super) struct Refusals {
+    set: GlobSet,
+    /// The pattern behind each glob of the set.
+    patterns: Vec<String>,
+}
+
+impl Refusals {
+    pub(super) fn new(list: &str, patterns: &[String]) -> Result<Self, Error> {
+        check_count(list, patterns)?;
+        let mut set = GlobSetBuilder::new();
+        let mut sources = Vec::new();
+        for pattern in patterns {
+            for spelled in spellings(pattern) {
+                set.add(compile(list, pattern, &spelled, Case::Any)?);
+                sources.push(pattern.clone());
+            }
+        }
+        let set = set
+            .build()
+            .map_err(|error| invalid(list, &patterns.join(", "), &error))?;
+        Ok(Self {
+            set,
+            patterns: sources,
+        })
+    }
+
+    pub(super) fn none() -> Self {
+        Self {
+            set: GlobSet::empty(),
+            patterns: Vec::new(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
+    /// The first pattern that matches the path in one of its two spellings.
+    pub(super) fn find(&self, path: &RelPath, folded: &str) -> Option<&str> {
+        if self.set.is_empty() {
+            return None;
+        }
+        let composed: String = path.as_str().nfc().collect();
+        [composed.as_str(), folded]
+            .iter()
+            .find_map(|text| self.set.matches(text).first().copied())
+            .and_then(|index| self.patterns.get(index))
+            .map(String::as_str)
+    }
+}
+
+/// Patterns that lift. They are taken literally, case and all, and lift only
+/// what they name: `src/**` says nothing about `src/.env`, `src/.env.test` does.
+#[derive(Debug, Clone)]
+pub(super) struct Exceptions {
+    exceptions: Vec<Exception>,
+}
+
+#[derive(Debug, Clone)]
+struct Exception {
+    paths: Vec<GlobMatcher>,
+    /// The parts of the pattern that are more than wildcards.
+    names: Vec<GlobMatcher>,
+}
+
+impl Exceptions {
+    pub(super) fn new(list: &str, patterns: &[String]) -> Result<Self, Error> {
+        check_count(list, patterns)?;
+        let exceptions = patterns.iter().map(|pattern| Exception::new(list, pattern));
+        Ok(Self {
+            exceptions: exceptions.collect::<Result<_, _>>()?,
+        })
+    }
+
+    pub(super) fn none() -> Self {
+        Self {
+            exceptions: Vec::new(),
+        }
+    }
+
+    /// Whether a refusal of `name`, a part of `path`, is lifted.
+    pub(super) fn lift(&self, path: &RelPath, name: &str) -> bool {
+        self.exceptions.iter().any(|exception| {
+            exception.names.iter().any(|named| named.is_match(name))
+                && exception
+                    .paths
+                    .iter()
+                    .any(|paths| paths.is_match(path.as_str()))
+        })
+    }
+}
+
+impl Exception {
+    fn new(list: &str, pattern: &str) -> Result<Self, Error> {
+        let literal = |glob: &String| {
+            compile(list, pattern, glob, Case::Exact).map(|glob| glob.compile_matcher())
+        };
+        let parts = pattern
+            .split('/')
+            .filter(|part| part.contains(char::is_alphanumeric));
+        Ok(Self {
+            paths: spellings(pattern)
+                .iter()
+                .map(literal)
+                .collect::<Result<_, _>>()?,
+            names: parts
+                .map(|part| literal(&part.to_owned()))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Case {
+    Any,
+    Exact,
+}
+
+/// The globs a pattern stands for: itself and what is below it, at any depth
+/// when it has no `/`.
+fn spellings(pattern: &str) -> Vec<String> {
+    let pattern: String = pattern.nfc().collect();
+    let bare = pattern.strip_prefix("./").unwrap_or(&pattern);
+    let bare = bare.strip_suffix("/**").unwrap_or(bare);
+    let bare = bare.trim_end_matches('/');
+    let anchored = match bare.strip_prefix('/') {
+        Some(rest) => rest.to_owned(),
+        None if bare.contains('/') || bare == "**" => bare.to_owned(),
+        None => format!("**/{bare}"),
+    };
+    vec![format!("{anchored}/**"), anchored]
+}
+
+fn compile(list: &str, pattern: &str, glob: &str, case: Case) -> Result<Glob, Error> {
+    GlobBuilder::new(glob)
+        .literal_separator(true)
+        .case_insensitive(case == Case::Any)
+        .build()
+        .map_err(|error| invalid(list, pattern, &error))
+}
+
+fn check_count(list: &str, patterns: &[String]) -> Result<(), Error> {
+    if patterns.len() > POLICY_PATTERNS_MAX {
+        return Err(Error::new(
+            ErrorKind::Limit,
+            format!(
+                "`{list}` has {} patterns, more than POLICY_PATTERNS_MAX ({POLICY_PATTERNS_MAX})",
+                patterns.len()
+            ),
+        ));
+    }
+    Ok(())
+}
+
+fn invalid(list: &str, pattern: &str, error: &globset::Error) -> Error {
+    Error::new(
+        ErrorKind::InvalidPath,
+        format!(
+            "`{list}` has a pattern that is not a glob, {pattern:?}: {}",
+            error.kind()
+        ),
+    )
+}
