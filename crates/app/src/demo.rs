@@ -67,7 +67,13 @@ impl Demo {
 
     /// Runs `drawloom` with these words in the demo's folder.
     pub fn run(&self, words: &[&str]) -> Result<Ran, Error> {
-        let env = Env::default().remove("DRAWLOOM_RUN_ON_CONFLICT");
+        let env = Env::default()
+            .remove("DRAWLOOM_RUN_ON_CONFLICT")
+            .remove("DRAWLOOM_AI_MODE")
+            .remove("DRAWLOOM_AI_PROVIDER")
+            .remove("DRAWLOOM_AI_MODEL")
+            .remove("DRAWLOOM_AI_MODELS_ANSWER")
+            .remove("DRAWLOOM_AI_COMMAND");
         let invocation = Invocation::new(&self.program).args(words.iter().copied());
         let outcome = exec::run(&invocation.cwd(&self.folder).env(env))?;
         Ok(Ran {

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use recipe::kits::{self, Lock};
+use transport::{Mode, Way};
 use workspace::{RecoverOutcome, RelPath, Root, fs};
 
 use crate::project::{self, HOME};
 use crate::settings::{self, Settings};
 use crate::surroundings::PREFIX;
-use crate::{Error, Project, Surroundings, recipes};
+use crate::{Error, Project, Surroundings, ai, recipes};
 
 /// One thing that was looked at.
 #[derive(Debug)]
@@ -56,6 +57,7 @@ pub fn examine(surroundings: &Surroundings, terminal: Terminal) -> Vec<Finding> 
     findings.push(writable(&root));
     findings.push(interrupted(&root));
     let settings = settings.unwrap_or_default();
+    findings.extend(answers(&settings, surroundings, terminal));
     let project = Project {
         root,
         settings,
@@ -65,6 +67,60 @@ pub fn examine(surroundings: &Surroundings, terminal: Terminal) -> Vec<Finding> 
     findings.extend(all_recipes(&project));
     findings.extend(all_kits(&project));
     findings
+}
+
+/// Who would answer questions. Nobody is asked: a model would cost.
+fn answers(settings: &Settings, surroundings: &Surroundings, terminal: Terminal) -> Vec<Finding> {
+    let chosen = match ai::choice(&settings.ai, surroundings) {
+        Ok(chosen) => chosen,
+        Err(Error::Ai(error)) => {
+            let detail = format!("{} ({})", error.what(), error.code());
+            return vec![bad("answers", detail, error.advice())];
+        }
+        Err(error) => return vec![bad("answers", error.to_string(), "see docs/ai.md")],
+    };
+    let because = &chosen.because;
+    let first = match &chosen.way {
+        Way::Api(plan) => {
+            let route = &plan.first.route;
+            let detail = format!("from {} of {}", route.model, route.provider.name());
+            good("answers", format!("{detail}: {because}"))
+        }
+        Way::Command(plan) => program(surroundings, "ai.command", &plan.words.program, because),
+        Way::Stdio(plan) => program(surroundings, "ai.stdio_command", &plan.program, because),
+        Way::Off if terminal == Terminal::There => {
+            good("answers", format!("from you, at the terminal: {because}"))
+        }
+        Way::Off => note(
+            "answers",
+            format!("questions are printed: {because}, and there is no terminal"),
+            "answer with `--answers FILE`",
+        ),
+        Way::Stdout if settings.ai.mode == Mode::Stdout => {
+            good("answers", format!("questions are printed: {because}"))
+        }
+        Way::Stdout => note(
+            "answers",
+            format!("questions are printed: {because}"),
+            "set `ai.provider` and `ai.model`, or `ai.command`, to have them answered (docs/ai.md)",
+        ),
+    };
+    let warnings = chosen.warnings.iter();
+    let warnings = warnings.map(|text| note("answers", text.clone(), "see docs/ai.md"));
+    std::iter::once(first).chain(warnings).collect()
+}
+
+/// A program that answers has to be there.
+fn program(surroundings: &Surroundings, key: &str, name: &str, because: &str) -> Finding {
+    let path = surroundings.variable("PATH").unwrap_or_default();
+    match exec::which(name, path.as_ref()) {
+        Some(_) => good("answers", format!("from `{name}`: {because}")),
+        None => bad(
+            "answers",
+            format!("`{key}` names `{name}`, which is not there"),
+            "install it, or correct the setting",
+        ),
+    }
 }
 
 fn good(about: &'static str, detail: impl Into<String>) -> Finding {

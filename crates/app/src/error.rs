@@ -20,6 +20,8 @@ pub enum Code {
     Git,
     /// Another program could not be run.
     Command,
+    /// A named limit was reached.
+    Limit,
 }
 
 impl Code {
@@ -32,6 +34,7 @@ impl Code {
             Self::Kit => "E_KIT",
             Self::Git => "E_GIT",
             Self::Command => "E_COMMAND",
+            Self::Limit => "E_LIMIT",
         }
     }
 }
@@ -75,6 +78,8 @@ pub enum Error {
     Recipe(#[from] recipe::Error),
     #[error(transparent)]
     Template(#[from] template::Error),
+    #[error(transparent)]
+    Ai(#[from] transport::Error),
 }
 
 /// A failure that this crate found.

@@ -33,7 +33,12 @@ const STARTER: [(&str, &str); 4] = [
 ];
 
 const IGNORE_FILE: &str = ".gitignore";
-const IGNORED: [&str; 2] = [".drawloom/drawloom.db", ".drawloom/apply/"];
+const IGNORED: [&str; 4] = [
+    ".drawloom/drawloom.db",
+    ".drawloom/apply/",
+    ".drawloom/answers/",
+    ".drawloom/ledger/",
+];
 
 /// Writes what is missing and overwrites nothing.
 pub fn init(root: &Root) -> Result<Initialized, Error> {

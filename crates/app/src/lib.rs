@@ -12,6 +12,7 @@ mod error;
 mod nearest;
 mod surroundings;
 
+pub mod ai;
 pub mod demo;
 pub mod doctor;
 pub mod import;

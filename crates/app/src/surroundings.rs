@@ -49,6 +49,18 @@ impl Surroundings {
     pub fn path(&self, given: &Path) -> PathBuf {
         self.cwd.join(given)
     }
+
+    /// A variable that settings refer to, such as one with a key. Looked up when it is needed: no
+    /// key is held for longer.
+    pub fn variable(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+
+    /// The command that opens a text for editing, if the user has chosen one.
+    pub fn editor(&self) -> Option<String> {
+        let chosen = |name| self.variable(name).filter(|text| !text.trim().is_empty());
+        chosen("VISUAL").or_else(|| chosen("EDITOR"))
+    }
 }
 
 /// A variable that is not valid Unicode cannot be one of ours.

@@ -41,22 +41,55 @@ fn check_error(file: &str, variables: &[(&str, &str)], expected: &str) {
     assert_eq!(error.code.as_str(), "E_SETTINGS");
 }
 
+/// The written file with the lines that `is_wanted` uncommented.
+fn uncommented(is_wanted: impl Fn(&str) -> bool) -> String {
+    let file = commented_file();
+    let lines = file.lines().map(|line| {
+        let key = line.strip_prefix("# ").filter(|rest| {
+            let is_key = rest.contains(" = ") || rest.starts_with('[');
+            is_key && is_wanted(rest)
+        });
+        format!("{}\n", key.unwrap_or(line))
+    });
+    lines.collect()
+}
+
 #[test]
 fn the_written_file_is_valid_and_says_the_defaults() {
     assert_eq!(
         resolve(&commented_file(), &[]).unwrap(),
         Settings::default()
     );
-    let uncommented: String = commented_file()
-        .lines()
-        .map(|line| {
-            line.strip_prefix("# ")
-                .filter(|rest| rest.contains(" = "))
-                .unwrap_or(line)
-        })
-        .map(|line| format!("{line}\n"))
-        .collect();
-    assert_eq!(resolve(&uncommented, &[]).unwrap(), Settings::default());
+    let defaults = uncommented(|line| !line.ends_with("# for example") && !line.starts_with('['));
+    assert_eq!(resolve(&defaults, &[]).unwrap(), Settings::default());
+}
+
+#[test]
+fn the_examples_of_the_written_file_are_valid() {
+    let settings = resolve(&uncommented(|_| true), &[]).unwrap();
+    assert_eq!(settings.ai.model.as_deref(), Some("claude-sonnet-4-5"));
+    assert_eq!(settings.ai.temperature, Some(0.2));
+    assert_eq!(settings.ai.budget.run.micro_usd_max, Some(1_000_000));
+    assert_eq!(settings.ai.prices["my-model"].cache_write, Some(1.25));
+}
+
+#[test]
+fn the_manual_lists_every_key_of_ai() {
+    let manual = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ai.md");
+    let manual = std::fs::read_to_string(manual).unwrap();
+    let file = commented_file();
+    let ai = &file[file.find("[ai]").unwrap()..];
+    let keys = ai.lines().filter_map(|line| {
+        let (name, _) = line.strip_prefix("# ")?.split_once(" = ")?;
+        let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+        name.chars().all(is_name).then_some(name)
+    });
+    for key in keys {
+        assert!(
+            manual.contains(&format!("# {key} = ")),
+            "docs/ai.md lacks `{key}`"
+        );
+    }
 }
 
 #[test]
@@ -94,7 +127,7 @@ fn mistakes_in_the_file_are_shown_where_they_are() {
     check_error(
         "[network]\n",
         &[],
-        "1:2 unknown section `network` (known here: `recipes`, `run`, `limits`, `output`)",
+        "1:2 unknown section `network` (known here: `recipes`, `run`, `limits`, `output`, `ai`)",
     );
     check_error(
         "run = 3\n",
@@ -145,4 +178,127 @@ fn mistakes_in_variables_name_the_variable_and_its_key() {
         "DRAWLOOM_LIMITS_DEPTH_MAX must be a whole number of at least 1, not many \
          (it overrides `limits.depth_max` of drawloom.toml)",
     );
+}
+
+#[test]
+fn ai_is_read_with_all_that_is_inside_it() {
+    let file = r#"
+[ai]
+mode = "command"
+provider = "gemini"
+model = "gemini-2.5-pro"
+api_key = "$MY_KEY"
+fallbacks = ["gpt-5", "claude-sonnet-4-5"]
+max_tokens = 100
+temperature = 1
+command_mode = "per-block"
+timeout_ms = 2_000
+[ai.models]
+plan = "p"
+answer = "a"
+[ai.retry]
+attempts_max = 2
+[ai.budget]
+day_usd_max = 2.5
+run_tokens_max = 1000
+[ai.prices."org/my.model"]
+input = 1
+output = 2.5
+"#;
+    let ai = resolve(file, &[("DRAWLOOM_AI_MODELS_ANSWER", "b")])
+        .unwrap()
+        .ai;
+    assert_eq!(ai.mode.name(), "command");
+    assert_eq!(ai.provider.unwrap().name(), "google");
+    assert_eq!(ai.api_key.as_ref().unwrap().expose(), "$MY_KEY");
+    assert_eq!(ai.fallbacks, ["gpt-5", "claude-sonnet-4-5"]);
+    assert_eq!((ai.max_tokens, ai.temperature), (100, Some(1.0)));
+    assert_eq!(ai.command_mode.name(), "per-block");
+    assert_eq!(ai.timeout.as_millis(), 2_000);
+    assert_eq!(ai.models.plan.as_deref(), Some("p"));
+    assert_eq!(ai.models.answer.as_deref(), Some("b"));
+    assert_eq!(ai.retry.attempts_max, 2);
+    assert_eq!(ai.budget.day.micro_usd_max, Some(2_500_000));
+    assert_eq!(ai.budget.run.tokens_max, Some(1000));
+    let rates = ai.prices["org/my.model"];
+    assert_eq!(
+        (rates.input, rates.output, rates.cache_read),
+        (1.0, 2.5, None)
+    );
+}
+
+#[test]
+fn mistakes_inside_ai_are_shown_where_they_are() {
+    check_error(
+        "[ai]\nmodell = 'x'\n",
+        &[],
+        "2:1 unknown key `modell` (did you mean `model`?)",
+    );
+    check_error(
+        "[ai]\nbudgets = 3\n",
+        &[],
+        "2:1 unknown key `budgets` (did you mean `budget`?)",
+    );
+    check_error(
+        "[ai.budgt]\n",
+        &[],
+        "1:5 unknown key `budgt` (did you mean `budget`?)",
+    );
+    check_error(
+        "[ai.budget]\nday_usd = 1\n",
+        &[],
+        "2:1 unknown key `day_usd` (did you mean `day_usd_max`?)",
+    );
+    check_error(
+        "[ai]\nbudget = 3\n",
+        &[],
+        "2:1 `ai.budget` is a section: write it as [ai.budget]",
+    );
+    check_error(
+        "[ai]\nmode = 'apii'\n",
+        &[],
+        "2:8 `ai.mode` must be one of \"auto\", \"api\", \"command\", \"stdio\", \"stdout\", \"off\", not \"apii\"",
+    );
+    check_error(
+        "[ai]\ntemperature = 3.5\n",
+        &[],
+        "2:15 `ai.temperature` must be a number from 0 to 2, not 3.5",
+    );
+    check_error(
+        "[ai]\nfallbacks = 'x'\n",
+        &[],
+        "2:13 `ai.fallbacks` must be a list of strings, not string",
+    );
+    check_error(
+        "[ai.prices.\"m\"]\ninput = 1\n",
+        &[],
+        "1:12 `ai.prices.\"m\"` needs both `input` and `output` (in US dollars per million tokens)",
+    );
+    check_error(
+        "[ai.prices.\"m\"]\ninput = -1\noutput = 1\n",
+        &[],
+        "2:9 `ai.prices.\"m\".input` must be a number of at least 0, not -1",
+    );
+    check_error(
+        "",
+        &[("DRAWLOOM_AI_BUDGET_RUN_USD_MAX", "much")],
+        "DRAWLOOM_AI_BUDGET_RUN_USD_MAX must be a number of at least 0, not much \
+         (it overrides `ai.budget.run_usd_max` of drawloom.toml)",
+    );
+}
+
+#[test]
+fn a_key_in_a_broken_line_is_not_shown() {
+    for file in [
+        "[ai]\napi_key = sk-secret-123\n",
+        "[ai]\napi_key = \"sk-secret-123\n",
+        "[ai]\nmode = 3 # api_key = sk-secret-123\n",
+        "ai = { api_key = \"sk-secret-123\", modle = 1 }\n",
+    ] {
+        let error = resolve(file, &[]).unwrap_err();
+        let shown = format!("{error:?} {error}");
+        assert!(!shown.contains("sk-secret"), "{shown}");
+    }
+    let settings = resolve("[ai]\napi_key = \"sk-secret-123\"\n", &[]).unwrap();
+    assert!(!format!("{settings:?}").contains("sk-secret"));
 }

@@ -9,7 +9,7 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use crate::command::{
-    completions, demo, doctor, import, init, kit, man, recipe, run, template, update,
+    ai, completions, cost, demo, doctor, import, init, kit, man, recipe, run, template, update,
 };
 use crate::exit::{Exit, Trouble};
 use crate::split;
@@ -17,8 +17,9 @@ use crate::split;
 /// Code generation in which templates ask, somebody answers, and drawloom writes.
 ///
 /// A recipe is a folder with a `recipe.yml` and templates. Running it writes files. Where a template
-/// has an `@ai` block, the run first prints the questions as one document and ends with exit code 2;
-/// run again with `--answers FILE`, it checks the answers and writes the files.
+/// has an `@ai` block, its question goes to whoever is set up to answer: a model, a command, a program
+/// of your own, or you. With nobody set up, the run prints the questions as one document and ends with
+/// exit code 2; run again with `--answers FILE`, it checks the answers and writes the files.
 #[derive(Debug, Parser)]
 #[command(
     name = "drawloom",
@@ -80,6 +81,9 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Template(template::Template),
     #[command(subcommand)]
+    Ai(ai::Ai),
+    Cost(cost::Cost),
+    #[command(subcommand)]
     Kit(kit::Kit),
     #[command(subcommand)]
     Import(import::Import),
@@ -98,8 +102,9 @@ pub(crate) enum Reading {
 }
 
 /// The groups of the first page of help; a test sees to it that no command is left out.
-pub(crate) const GROUPS: [(&str, &[&str]); 3] = [
+pub(crate) const GROUPS: [(&str, &[&str]); 4] = [
     ("Generate", &["run", "update", "recipe", "template"]),
+    ("Ask", &["ai", "cost"]),
     ("Share", &["kit", "import"]),
     ("Set up", &["init", "demo", "doctor", "completions", "man"]),
 ];

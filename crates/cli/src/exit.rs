@@ -65,6 +65,7 @@ impl Problem {
             "line": self.line,
             "column": self.column,
             "excerpt": self.excerpt,
+            "notes": self.notes,
             "hint": self.hint,
         })
     }
@@ -136,6 +137,16 @@ impl Trouble {
         self
     }
 
+    /// With a last word, after those there are.
+    #[must_use]
+    pub(crate) fn and_note(mut self, note: String) -> Self {
+        self.note = Some(match self.note.take() {
+            Some(before) => format!("{}\n\n{note}", before.trim_end()),
+            None => note,
+        });
+        self
+    }
+
     /// The first problem's fields and the code; `problems` lists all when there are several.
     pub(crate) fn to_json(&self) -> Value {
         let mut error = match self.problems.first().map(Problem::to_json) {
@@ -165,6 +176,23 @@ impl From<app::Error> for Trouble {
             app::Error::Own(fault) => Self::from(*fault),
             app::Error::Recipe(error) => Self::from(error),
             app::Error::Template(error) => Self::from(error),
+            app::Error::Ai(error) => Self::from(error),
+        }
+    }
+}
+
+impl From<transport::Error> for Trouble {
+    fn from(error: transport::Error) -> Self {
+        let said = error.said().into_iter().flat_map(str::lines);
+        let problem = Problem {
+            message: error.what().to_owned(),
+            notes: said.map(str::to_owned).collect(),
+            hint: Some(error.advice().to_owned()),
+            ..Problem::default()
+        };
+        Self {
+            problems: vec![problem],
+            ..Self::failed(error.code().as_str(), "")
         }
     }
 }

@@ -41,6 +41,23 @@ pub(crate) fn watch() {
     });
 }
 
+/// While it lives, Ctrl-C lets the work come to its end by itself.
+#[must_use]
+pub(crate) struct Busy(());
+
+impl Busy {
+    pub(crate) fn start() -> Self {
+        command_started();
+        Self(())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        command_finished();
+    }
+}
+
 pub(crate) fn command_started() {
     watch();
     COMMANDS.fetch_add(1, Ordering::Relaxed);

@@ -3,6 +3,7 @@
 //! Nothing is decided here that another door would need: commands read their arguments, call `app`
 //! or a product, and print what comes back.
 
+mod answering;
 mod arguments;
 mod command;
 mod diff;
@@ -15,10 +16,12 @@ mod person;
 mod progress;
 mod report;
 mod rerun;
+mod respondent;
 mod session;
 mod split;
 mod table;
 mod values;
+mod watcher;
 
 #[cfg(test)]
 mod reference;

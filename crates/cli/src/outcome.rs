@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use workspace::diff::Diff;
 
+use crate::answering::GoOn;
 use crate::diff;
 use crate::exit::{Exit, Problem, Trouble};
 use crate::output::{self, Form};
@@ -15,13 +16,43 @@ use crate::output::{self, Form};
 /// More files than this are counted instead of listed.
 const LISTED_MAX: usize = 200;
 
-pub(crate) fn show(outcome: Outcome, request: &Request, form: Form) -> Result<Exit, Trouble> {
+/// `go_on` says where answers are that did not come into any file.
+pub(crate) fn show(
+    outcome: Outcome,
+    request: &Request,
+    form: Form,
+    go_on: Option<&GoOn>,
+) -> Result<Exit, Trouble> {
     match outcome {
         Outcome::Done(report) => done(&report, form),
         Outcome::AnswersNeeded(needed) => answers_needed(&needed, request, form),
-        Outcome::Shown(plan) => shown(&plan, form),
-        Outcome::Conflicts(conflicts) => Err(in_the_way(&conflicts)),
+        Outcome::Shown(plan) => {
+            let exit = shown(&plan, form, go_on)?;
+            say_go_on(go_on, form);
+            Ok(exit)
+        }
+        Outcome::Conflicts(conflicts) => {
+            let trouble = in_the_way(&conflicts);
+            Err(match go_on {
+                Some(go_on) => trouble.and_note(go_on.sentence()),
+                None => trouble,
+            })
+        }
     }
+}
+
+pub(crate) fn say_go_on(go_on: Option<&GoOn>, form: Form) {
+    if let Some(go_on) = go_on.filter(|_| form == Form::Text) {
+        output::say(go_on.sentence());
+    }
+}
+
+/// A result as JSON, with where its answers are kept.
+pub(crate) fn with_go_on(mut result: Value, go_on: Option<&GoOn>) -> Value {
+    if let Some(go_on) = go_on {
+        result["answers"] = go_on.to_json();
+    }
+    result
 }
 
 /// The questions are the data; what to do with them is one line beside it.
@@ -121,9 +152,9 @@ pub(crate) fn word(word: &str, style: Style, about: &str) -> String {
     format!("{style}{word:<9}{style:#} {about}")
 }
 
-fn shown(plan: &Plan, form: Form) -> Result<Exit, Trouble> {
+fn shown(plan: &Plan, form: Form, go_on: Option<&GoOn>) -> Result<Exit, Trouble> {
     if form == Form::Json {
-        output::json(&tagged("dry-run", plan))?;
+        output::json(&with_go_on(tagged("dry-run", plan), go_on))?;
         return Ok(Exit::Done);
     }
     let mut text = String::new();

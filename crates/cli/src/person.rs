@@ -6,6 +6,7 @@ use recipe::{Ask, AskKind, Conflict, Decision, Event, Host};
 use serde_json::Value;
 use workspace::diff::Diff;
 
+use crate::output::Form;
 use crate::progress::Progress;
 use crate::{diff, interrupt, output};
 
@@ -16,6 +17,15 @@ pub(crate) enum Echo {
     Lines,
     /// The result is for a program; nothing but it is said.
     Nothing,
+}
+
+impl From<Form> for Echo {
+    fn from(form: Form) -> Self {
+        match form {
+            Form::Text => Self::Lines,
+            Form::Json => Self::Nothing,
+        }
+    }
 }
 
 /// Answers a run's questions if somebody is there, and shows its progress.

@@ -1,9 +1,9 @@
 //! A sign of life on stderr for what takes longer than a second, and only on a terminal.
 
 use std::io::IsTerminal as _;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -13,7 +13,7 @@ const TICK: Duration = Duration::from_millis(120);
 
 /// Work under way; dropping it takes the sign away.
 pub(crate) struct Progress {
-    running: Option<(Sender<()>, JoinHandle<()>)>,
+    running: Option<(Sender<String>, JoinHandle<()>)>,
 }
 
 impl Progress {
@@ -22,19 +22,38 @@ impl Progress {
         if !std::io::stderr().is_terminal() {
             return Self { running: None };
         }
-        let (sender, receiver) = mpsc::channel::<()>();
-        let thread = std::thread::spawn(move || {
-            // The other end never sends: it only goes away when the work is done.
-            if receiver.recv_timeout(QUIET_FOR) == Err(RecvTimeoutError::Timeout) {
-                let bar = spinner(&message);
-                let _ = receiver.recv();
-                bar.finish_and_clear();
-            }
-        });
+        let (sender, receiver) = mpsc::channel();
+        let thread = std::thread::spawn(move || show(message, &receiver));
         Self {
             running: Some((sender, thread)),
         }
     }
+
+    /// What is being done now.
+    pub(crate) fn say(&self, message: String) {
+        if let Some((sender, _)) = &self.running {
+            // The thread ends after this sender does.
+            let _ = sender.send(message);
+        }
+    }
+}
+
+/// Shows the last message until the other end goes away, which it does when the work is done.
+fn show(mut message: String, receiver: &Receiver<String>) {
+    let quiet_until = Instant::now() + QUIET_FOR;
+    loop {
+        let left = quiet_until.saturating_duration_since(Instant::now());
+        match receiver.recv_timeout(left) {
+            Ok(newer) => message = newer,
+            Err(RecvTimeoutError::Timeout) => break,
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+    let bar = spinner(&message);
+    for newer in receiver {
+        bar.set_message(newer);
+    }
+    bar.finish_and_clear();
 }
 
 impl Drop for Progress {

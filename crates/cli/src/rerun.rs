@@ -14,6 +14,7 @@ pub(crate) struct Rerun {
 /// is missing, and its file joins the others. `folder` is where `--cwd` points, if it was given: paths
 /// are then relative to a folder that the reader is not in, so the new one is absolute.
 pub(crate) fn rerun(words: &[OsString], folder: Option<&Path>) -> Rerun {
+    let words = &without_taping(words);
     let free = free_path(words);
     let answers_path = match folder {
         Some(folder) => folder
@@ -22,6 +23,29 @@ pub(crate) fn rerun(words: &[OsString], folder: Option<&Path>) -> Rerun {
             .to_string(),
         None => free,
     };
+    Rerun {
+        command: with_answers(words, &answers_path),
+        answers_path,
+    }
+}
+
+/// The command that goes on with answers that were kept in a file.
+pub(crate) fn go_on(words: &[OsString], path: &str) -> String {
+    // What stdin said is among the answers, and is not there a second time.
+    let mut kept = Vec::new();
+    let mut words = without_taping(words).into_iter().peekable();
+    while let Some(word) = words.next() {
+        let is_stdin = words.peek().is_some_and(|next| next == "-");
+        if word == "--answers" && is_stdin {
+            words.next();
+        } else if word != "--answers=-" {
+            kept.push(word);
+        }
+    }
+    with_answers(&kept, path)
+}
+
+fn with_answers(words: &[OsString], path: &str) -> String {
     let mut words: Vec<String> = words
         .iter()
         .map(|word| word.display().to_string())
@@ -34,12 +58,27 @@ pub(crate) fn rerun(words: &[OsString], folder: Option<&Path>) -> Rerun {
         .iter()
         .position(|word| word == "--")
         .unwrap_or(words.len());
-    words.splice(end..end, ["--answers".to_owned(), answers_path.clone()]);
+    words.splice(end..end, ["--answers".to_owned(), path.to_owned()]);
     let quoted = words.iter().map(|word| quote(word));
-    Rerun {
-        command: quoted.collect::<Vec<_>>().join(" "),
-        answers_path,
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+/// The words without `--record` and `--replay`: a document must be the same in both.
+fn without_taping(words: &[OsString]) -> Vec<OsString> {
+    let mut left = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let text = word.to_string_lossy();
+        if text == "--" {
+            left.push(word.clone());
+            left.extend(words.by_ref().cloned());
+        } else if text == "--record" || text == "--replay" {
+            words.next();
+        } else if !text.starts_with("--record=") && !text.starts_with("--replay=") {
+            left.push(word.clone());
+        }
     }
+    left
 }
 
 /// `./answers.json`, or with a number if that one is already in use.
@@ -119,6 +158,36 @@ mod tests {
             ],
             "drawloom run a --answers=./answers.json --answers ./answers-2.json --answers \
              ./answers-3.json",
+        );
+    }
+
+    #[test]
+    fn recording_and_replaying_are_left_out() {
+        check(
+            &["drawloom", "run", "a", "--record", "d", "--replay=e", "x"],
+            "drawloom run a x --answers ./answers.json",
+        );
+        check(
+            &["drawloom", "run", "a", "--", "--record", "d"],
+            "drawloom run a --answers ./answers.json -- --record d",
+        );
+    }
+
+    #[test]
+    fn going_on_needs_no_stdin() {
+        let words = [
+            "drawloom",
+            "run",
+            "a",
+            "--answers",
+            "-",
+            "--answers",
+            "b.json",
+        ];
+        let words = words.map(OsString::from);
+        assert_eq!(
+            go_on(&words, ".drawloom/answers/x.json"),
+            "drawloom run a --answers b.json --answers .drawloom/answers/x.json"
         );
     }
 

@@ -58,6 +58,16 @@ impl Session {
         rerun::rerun(words, folder)
     }
 
+    /// A path as the person would type it where the command was started.
+    pub(crate) fn shown(&self, path: &Path) -> String {
+        let here = workspace::fs::canonical(&self.surroundings.cwd).ok();
+        let inside = here
+            .as_deref()
+            .and_then(|here| path.strip_prefix(here).ok());
+        let shown = inside.filter(|_| !self.has_cwd).unwrap_or(path);
+        shown.display().to_string()
+    }
+
     pub(crate) fn path(&self, given: &Path) -> PathBuf {
         self.surroundings.path(given)
     }

@@ -6,7 +6,7 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use super::keys::{self, Key, Kind};
-use super::{FILE_NAME, Settings};
+use super::{FILE_NAME, Settings, ai};
 use crate::{Code, Error, Place, nearest};
 
 pub(super) fn apply(settings: &mut Settings, path: &Path, text: &str) -> Result<(), Error> {
@@ -18,10 +18,7 @@ pub(super) fn apply(settings: &mut Settings, path: &Path, text: &str) -> Result<
             format!("{FILE_NAME} is not valid TOML: {}", cause.message()),
         )
     })?;
-    for (section, value) in table.get_ref() {
-        source.section(settings, section, value)?;
-    }
-    Ok(())
+    source.table(settings, "", table.get_ref())
 }
 
 struct Source<'a> {
@@ -33,25 +30,40 @@ type Name<'i> = Spanned<std::borrow::Cow<'i, str>>;
 type Given<'i> = Spanned<DeValue<'i>>;
 
 impl Source<'_> {
-    fn section(
+    /// The keys and sections inside a section; the whole file is the one without a name.
+    fn table(
         &self,
         settings: &mut Settings,
-        section: &Name<'_>,
-        value: &Given<'_>,
+        section: &str,
+        table: &DeTable<'_>,
     ) -> Result<(), Error> {
-        let name = section.get_ref().as_ref();
-        let sections = keys::ALL.iter().map(|key| key.section);
-        if !sections.clone().any(|known| known == name) {
-            return Err(self.unknown(section, "section", sections));
-        }
-        let Some(table) = value.get_ref().as_table() else {
-            let message = format!("`{name}` is a section: write it as [{name}]");
-            return Err(self.error(section.span().start, message));
-        };
-        for (key, value) in table {
-            self.key(settings, name, (key, value))?;
+        for (name, value) in table {
+            let inner = match section {
+                "" => name.get_ref().as_ref().to_owned(),
+                section => format!("{section}.{}", name.get_ref()),
+            };
+            if inner == ai::PRICES {
+                self.prices(settings, self.as_section(&inner, (name, value))?)?;
+            } else if is_section(&inner) {
+                self.table(settings, &inner, self.as_section(&inner, (name, value))?)?;
+            } else if section.is_empty() {
+                return Err(self.unknown(name, "section", names_in("")));
+            } else {
+                self.key(settings, section, (name, value))?;
+            }
         }
         Ok(())
+    }
+
+    fn as_section<'v, 'i>(
+        &self,
+        section: &str,
+        (name, value): (&Name<'_>, &'v Given<'i>),
+    ) -> Result<&'v DeTable<'i>, Error> {
+        value.get_ref().as_table().ok_or_else(|| {
+            let message = format!("`{section}` is a section: write it as [{section}]");
+            self.error(name.span().start, message)
+        })
     }
 
     fn key(
@@ -60,50 +72,124 @@ impl Source<'_> {
         section: &str,
         (name, value): (&Name<'_>, &Given<'_>),
     ) -> Result<(), Error> {
-        let of_section = keys::ALL.iter().filter(|key| key.section == section);
-        let known = of_section
-            .clone()
-            .find(|key| key.name == name.get_ref().as_ref());
+        let mut of_section = keys::all().filter(|key| key.section == section);
+        let known = of_section.find(|key| key.name == name.get_ref().as_ref());
         let Some(key) = known else {
-            return Err(self.unknown(name, "key", of_section.map(|key| key.name)));
+            return Err(self.unknown(name, "key", names_in(section)));
         };
         set(key, settings, value.get_ref()).map_err(|problem| {
             self.error(value.span().start, format!("`{}` {problem}", key.dotted()))
         })
     }
 
+    /// `[ai.prices."model"]`: the names are the user's own.
+    fn prices(&self, settings: &mut Settings, models: &DeTable<'_>) -> Result<(), Error> {
+        for (model, value) in models {
+            let section = format!("{}.{:?}", ai::PRICES, model.get_ref());
+            let table = self.as_section(&section, (model, value))?;
+            let mut given = ai::GivenRates::default();
+            for (name, value) in table {
+                let Some(rate) = given.named(name.get_ref()) else {
+                    return Err(self.unknown(name, "key", ai::RATES.into_iter()));
+                };
+                let number = number(value.get_ref());
+                *rate = keys::within(f64::MAX, number);
+                if rate.is_none() {
+                    let found = shown(value.get_ref());
+                    let problem = keys::not_within(f64::MAX, &found);
+                    let message = format!("`{section}.{}` {problem}", name.get_ref());
+                    return Err(self.error(value.span().start, message));
+                }
+            }
+            let rates = given.rates().ok_or_else(|| {
+                let message = format!("`{section}` needs both `input` and `output`");
+                self.error(model.span().start, message)
+                    .hint("in US dollars per million tokens")
+            })?;
+            let prices = &mut settings.ai.prices;
+            prices.insert(model.get_ref().as_ref().to_owned(), rates);
+        }
+        Ok(())
+    }
+
     fn unknown<'k>(
         &self,
         name: &Name<'_>,
         what: &str,
-        known: impl Iterator<Item = &'k str> + Clone,
+        known: impl Iterator<Item = &'k str>,
     ) -> Error {
         let given = name.get_ref().as_ref();
         let error = self.error(name.span().start, format!("unknown {what} `{given}`"));
-        match nearest(given, known.clone()) {
+        let mut known: Vec<&str> = known.collect();
+        known.dedup();
+        match nearest(given, known.iter().copied()) {
             Some(meant) => error.hint(format!("did you mean `{meant}`?")),
             None => {
-                let mut all: Vec<String> = known.map(|word| format!("`{word}`")).collect();
-                all.dedup();
+                let all: Vec<String> = known.iter().map(|word| format!("`{word}`")).collect();
                 error.hint(format!("known here: {}", all.join(", ")))
             }
         }
     }
 
     fn error(&self, offset: usize, message: String) -> Error {
-        Error::new(Code::Settings, message).at(Place::of(self.path, self.text, offset))
+        let mut place = Place::of(self.path, self.text, offset);
+        // The line is shown, and a key that stands in it must not be.
+        if let Some(at) = place.excerpt.find(ai::KEY_NAME) {
+            place.excerpt.truncate(at + ai::KEY_NAME.len());
+            place.excerpt.push_str(" = …");
+        }
+        Error::new(Code::Settings, message).at(place)
     }
+}
+
+/// Whether keys or other sections are inside this one.
+fn is_section(name: &str) -> bool {
+    keys::all().any(|key| {
+        let rest = key.section.strip_prefix(name);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    })
+}
+
+/// What may stand in a section: its keys, and the sections inside it.
+fn names_in(section: &str) -> impl Iterator<Item = &'static str> {
+    let inside = |name: &'static str| match section {
+        "" => name.split('.').next(),
+        section => name.strip_prefix(section)?.strip_prefix('.'),
+    };
+    let own = keys::all().filter(move |key| key.section == section);
+    let sections = keys::all().map(|key| key.section).chain([ai::PRICES]);
+    let sections: Vec<&str> = sections.filter_map(inside).collect();
+    own.map(|key| key.name).chain(sections)
+}
+
+fn number(value: &DeValue<'_>) -> Option<f64> {
+    let integer = || {
+        let integer = value.as_integer()?;
+        i64::from_str_radix(integer.as_str(), integer.radix()).ok()
+    };
+    let float = value
+        .as_float()
+        .and_then(|float| float.as_str().parse().ok());
+    float.or_else(|| integer().map(|integer| integer as f64))
+}
+
+/// A number as it was written, anything else by its kind.
+fn shown(value: &DeValue<'_>) -> String {
+    let float = value.as_float().map(|float| float.as_str());
+    let integer = || value.as_integer().map(|integer| integer.as_str());
+    float
+        .or_else(integer)
+        .unwrap_or_else(|| value.type_str())
+        .to_owned()
 }
 
 fn set(key: &Key, settings: &mut Settings, value: &DeValue<'_>) -> Result<(), String> {
     let expected = |what: &str| format!("must be {what}, not {}", value.type_str());
     match &key.kind {
         Kind::Paths(set) => {
-            let listed = value.as_array().and_then(paths);
-            set(
-                settings,
-                listed.ok_or_else(|| expected("a list of strings"))?,
-            );
+            let listed = value.as_array().and_then(texts);
+            let listed = listed.ok_or_else(|| expected("a list of strings"))?;
+            set(settings, listed.into_iter().map(PathBuf::from).collect());
         }
         Kind::Choice(choices, set) => {
             let text = value.as_str().ok_or_else(|| expected("a string"))?;
@@ -124,12 +210,26 @@ fn set(key: &Key, settings: &mut Settings, value: &DeValue<'_>) -> Result<(), St
                 count.ok_or_else(|| keys::not_a_count(number.as_str()))?,
             );
         }
+        Kind::Text(set) => {
+            let text = value.as_str().ok_or_else(|| expected("a string"))?;
+            set(settings, text.to_owned());
+        }
+        Kind::Texts(set) => {
+            let listed = value.as_array().and_then(texts);
+            let listed = listed.ok_or_else(|| expected("a list of strings"))?;
+            set(settings, listed);
+        }
+        Kind::Number(max, set) => {
+            let number = keys::within(*max, number(value));
+            let number = number.ok_or_else(|| keys::not_within(*max, &shown(value)))?;
+            set(settings, number);
+        }
     }
     Ok(())
 }
 
-fn paths(list: &DeArray<'_>) -> Option<Vec<PathBuf>> {
+fn texts(list: &DeArray<'_>) -> Option<Vec<String>> {
     list.iter()
-        .map(|item| item.get_ref().as_str().map(PathBuf::from))
+        .map(|item| item.get_ref().as_str().map(str::to_owned))
         .collect()
 }

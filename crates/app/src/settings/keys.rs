@@ -3,17 +3,19 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use super::ai;
 use super::{Color, OnConflict, Settings};
 use crate::surroundings::PREFIX;
 
 pub(super) struct Key {
+    /// With a dot where a section is inside another.
     pub(super) section: &'static str,
     pub(super) name: &'static str,
     pub(super) kind: Kind,
     /// What it means, one line per item.
-    about: &'static [&'static str],
-    /// As it stands in the file.
-    default: &'static str,
+    pub(super) about: &'static [&'static str],
+    /// As it stands in the file; with `# for example` where there is no default.
+    pub(super) default: &'static str,
 }
 
 /// What a key holds, and how it gets into the settings.
@@ -23,9 +25,18 @@ pub(super) enum Kind {
     Flag(fn(&mut Settings, bool)),
     /// A whole number of at least 1.
     Count(fn(&mut Settings, u64)),
+    Text(fn(&mut Settings, String)),
+    Texts(fn(&mut Settings, Vec<String>)),
+    /// A number from 0 to this.
+    Number(f64, fn(&mut Settings, f64)),
 }
 
-pub(super) const ALL: &[Key] = &[
+/// All keys, in the order of the file.
+pub(super) fn all() -> impl Iterator<Item = &'static Key> + Clone {
+    OWN.iter().chain(ai::KEYS)
+}
+
+const OWN: &[Key] = &[
     Key {
         section: "recipes",
         name: "dirs",
@@ -136,7 +147,9 @@ impl Key {
     }
 
     pub(super) fn variable(&self) -> String {
-        format!("{PREFIX}{}_{}", self.section, self.name).to_uppercase()
+        format!("{PREFIX}{}_{}", self.section, self.name)
+            .replace('.', "_")
+            .to_uppercase()
     }
 
     /// Sets the key from a variable's text; the problem reads on after the key's name.
@@ -149,13 +162,40 @@ impl Key {
                 let count = text.parse::<u64>().ok().filter(|count| *count > 0);
                 set(settings, count.ok_or_else(|| not_a_count(text))?);
             }
+            Kind::Text(set) => set(settings, text.to_owned()),
+            Kind::Texts(set) => {
+                let items = text
+                    .split(',')
+                    .map(str::trim)
+                    .filter(|item| !item.is_empty());
+                set(settings, items.map(str::to_owned).collect());
+            }
+            Kind::Number(max, set) => {
+                let number = text.trim().parse().ok();
+                set(
+                    settings,
+                    within(*max, number).ok_or_else(|| not_within(*max, text))?,
+                );
+            }
         }
         Ok(())
     }
 }
 
+/// The number, if it is from 0 to the most.
+pub(super) fn within(max: f64, number: Option<f64>) -> Option<f64> {
+    number.filter(|number| (0.0..=max).contains(number))
+}
+
+pub(super) fn not_within(max: f64, text: &str) -> String {
+    match max < f64::MAX {
+        true => format!("must be a number from 0 to {max}, not {text}"),
+        false => format!("must be a number of at least 0, not {text}"),
+    }
+}
+
 /// A limit beyond what can be addressed is no limit.
-fn size(count: u64) -> usize {
+pub(super) fn size(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
 
@@ -187,17 +227,18 @@ fn flag(text: &str) -> Result<bool, String> {
 
 /// The names of all variables that are settings.
 pub fn variables() -> Vec<String> {
-    ALL.iter().map(Key::variable).collect()
+    all().map(Key::variable).collect()
 }
 
 /// The file that `init` writes: every key with its default, commented out.
 pub fn commented_file() -> String {
     let mut text = String::from(
-        "# Settings of drawloom for this project. Every key is shown with its default; a variable\n\
-         # such as DRAWLOOM_RUN_ON_CONFLICT overrides the key of that name, a flag overrides both.\n",
+        "# Settings of drawloom for this project. Every key is shown with its default, or with an\n\
+         # example where there is none; a variable such as DRAWLOOM_RUN_ON_CONFLICT overrides the key\n\
+         # of that name, a flag overrides both.\n",
     );
     let mut section = "";
-    for key in ALL {
+    for key in all() {
         if key.section != section {
             section = key.section;
             // Writing to a String cannot fail.
@@ -208,5 +249,6 @@ pub fn commented_file() -> String {
         }
         let _ = writeln!(text, "# {} = {}", key.name, key.default);
     }
+    text.push_str(ai::PRICES_EXAMPLE);
     text
 }

@@ -1,5 +1,6 @@
 //! `drawloom.toml`: defaults, then the file, then `DRAWLOOM_…` variables; flags come last, in the caller.
 
+mod ai;
 mod file;
 mod keys;
 
@@ -14,12 +15,14 @@ pub use recipe::OnConflict;
 pub const FILE_NAME: &str = "drawloom.toml";
 
 /// Every setting with its value, wherever it came from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     pub recipes: Recipes,
     pub run: Run,
     pub limits: template::Limits,
     pub output: Output,
+    /// Who answers questions.
+    pub ai: transport::Setup,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +60,7 @@ impl Default for Settings {
             },
             limits: template::Limits::default(),
             output: Output { color: Color::Auto },
+            ai: transport::Setup::default(),
         }
     }
 }
@@ -69,7 +73,7 @@ impl Settings {
             let text = workspace::fs::read_text(path)?.unwrap_or_default();
             file::apply(&mut settings, path, &text)?;
         }
-        for key in keys::ALL {
+        for key in keys::all() {
             let name = key.variable();
             if let Some(value) = surroundings.variables.get(&name) {
                 key.set_from_text(&mut settings, value).map_err(|problem| {

@@ -1,6 +1,8 @@
 //! One file per command; the doc comment of its arguments is its help.
 
+pub(crate) mod ai;
 pub(crate) mod completions;
+pub(crate) mod cost;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod import;
@@ -23,6 +25,8 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Trouble> {
         Command::Update(update) => update.run(&session),
         Command::Recipe(recipe) => recipe.run(&session),
         Command::Template(template) => template.run(&session),
+        Command::Ai(ai) => ai.run(&session),
+        Command::Cost(cost) => cost.run(&session),
         Command::Kit(kit) => kit.run(&session),
         Command::Import(import) => import.run(&session),
         Command::Init(init) => init.run(&session),

@@ -4,12 +4,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use app::Project;
+use app::ai::Attempt;
 use clap::{Args, ValueEnum};
 use indexmap::IndexMap;
 use prompt::Answers;
 use recipe::manifest::{Type, Variable};
-use recipe::{AskMissing, Given, Mode, OnConflict, Request, Strictness, Trust};
+use recipe::{AskMissing, Given, Mode, OnConflict, Outcome, Request, Strictness, Trust};
 
+use crate::answering::{Answering, Closed, Job};
 use crate::command::recipe::info;
 use crate::exit::{Exit, Trouble};
 use crate::output::Form;
@@ -23,7 +25,8 @@ use crate::{arguments, input, interrupt, outcome, output, values};
 /// `--name value`, `--name=value`, `--flag`, `--no-flag`. `drawloom run RECIPE --help` lists them.
 /// A value that starts with `--` needs the form with `=`; after `--` everything is a value.
 ///
-/// If a template asks (`@ai`) and `--answers` does not answer, nothing is written: the questions go to
+/// If a template asks (`@ai`), the question goes to whoever `ai.mode` or `--ai-mode` says, and the run
+/// goes on with the answer. Where nobody is set up to answer, nothing is written: the questions go to
 /// stdout as one document and the exit code is 2. All files are written together or not at all, and
 /// commands run after them.
 #[derive(Args, Debug)]
@@ -33,8 +36,9 @@ use crate::{arguments, input, interrupt, outcome, output, values};
 Examples:
   drawloom run hello World                         by name, with a positional value
   drawloom run ./recipes/model.yml --name Invoice  by path, with a named value
-  drawloom run model Invoice > questions.md        first pass: the questions, exit code 2
-  drawloom run model Invoice --answers answers.json   second pass: the files
+  drawloom run model Invoice --ai-mode off         answer its questions yourself
+  drawloom run model Invoice --ai-mode stdout      print its questions, exit code 2
+  drawloom run model Invoice --answers answers.json   answers from a file
   drawloom run model Invoice --dry-run             the differences and commands, nothing done
   drawloom run model --help                        the recipe's variables"
 )]
@@ -47,6 +51,8 @@ pub(crate) struct Run {
 
     #[command(flatten)]
     pub(crate) asking: Asking,
+    #[command(flatten)]
+    pub(crate) answering: Answering,
     #[command(flatten)]
     pub(crate) writing: Writing,
 
@@ -74,14 +80,6 @@ pub(crate) struct Asking {
     /// Who is asked for missing values: person (on a terminal), document (with the other questions) or nobody
     #[arg(long, value_name = "WHO", value_enum, hide_possible_values = true)]
     pub(crate) ask: Option<Ask>,
-    /// Who answers `@ai` questions; `stdout` prints them
-    #[arg(
-        long,
-        value_name = "MODE",
-        default_value = "stdout",
-        hide_default_value = true
-    )]
-    pub(crate) ai_mode: String,
     /// A template for the document of questions, instead of the built-in one
     #[arg(long, value_name = "FILE")]
     pub(crate) prompt_template: Option<PathBuf>,
@@ -117,12 +115,6 @@ pub(crate) struct Writing {
 
 impl Run {
     pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        if self.asking.ai_mode != "stdout" {
-            let message = format!("there is no AI mode `{}`", self.asking.ai_mode);
-            return Err(Trouble::usage(message).hint(
-                "this version has `stdout`, which prints the questions and reads `--answers`",
-            ));
-        }
         let project = session.project()?;
         let words = self.words_of_name();
         let found = app::recipes::find(&project, &session.surroundings.cwd, &words)?;
@@ -130,14 +122,28 @@ impl Run {
             return recipe_help(&found.recipe, &words[..found.words].join(" "));
         }
         let values = &self.values[found.words - 1..];
-        let request = self.request(session, &project, &found.recipe, values)?;
+        let mut request = self.request(session, &project, &found.recipe, values)?;
         let form = Form::from(self.json);
-        let mut person = Person::new(match form {
-            Form::Text => Echo::Lines,
-            Form::Json => Echo::Nothing,
+        let mut person = Person::new(Echo::from(form));
+        let job = Job {
+            session,
+            project: &project,
+            wish: self.answering.wish(),
+            form,
+        };
+        let ended = job.answer(&mut request, &mut |request| {
+            let outcome = recipe::run(&found.recipe, &project.root, request, &mut person)?;
+            Ok(match outcome {
+                Outcome::AnswersNeeded(needed) => Attempt::Needed(Box::new(needed)),
+                Outcome::Done(_) => Attempt::Done(outcome),
+                Outcome::Shown(_) | Outcome::Conflicts(_) => Attempt::Unwritten(outcome),
+            })
         });
-        let outcome = recipe::run(&found.recipe, &project.root, &request, &mut person)?;
-        outcome::show(outcome, &request, form)
+        match job.close(ended, &self.words)? {
+            Closed::To(outcome, go_on) => outcome::show(outcome, &request, form, go_on.as_ref()),
+            Closed::Deferred(needed) => outcome::answers_needed(&needed, &request, form),
+            Closed::Left(exit) => Ok(exit),
+        }
     }
 
     /// The recipe's name and the words after it that may still belong to it (`kit cookbook recipe`).

@@ -3,10 +3,12 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use app::ai::Attempt;
 use clap::Args;
 use clap::builder::styling::AnsiColor;
 use recipe::{Mode, Request, UpdateOutcome, UpdateReport, UpdateStatus};
 
+use crate::answering::{Answering, Closed, GoOn, Job};
 use crate::command::run;
 use crate::exit::{Exit, Problem, Trouble};
 use crate::output::Form;
@@ -30,6 +32,8 @@ pub(crate) struct Update {
     /// Answers to questions that the newer recipe asks, as JSON; `-` reads stdin
     #[arg(long, value_name = "FILE")]
     answers: Vec<PathBuf>,
+    #[command(flatten)]
+    answering: Answering,
     /// Show the differences; write nothing
     #[arg(long)]
     dry_run: bool,
@@ -51,7 +55,7 @@ impl Update {
         let words = [self.recipe.clone()];
         let found = app::recipes::find(&project, &session.surroundings.cwd, &words)?;
         let rerun = session.rerun(&self.words);
-        let request = Request {
+        let mut request = Request {
             answers: run::answers(session, &self.answers)?,
             trust: run::trust(self.trust || project.settings.run.trust),
             mode: if self.dry_run {
@@ -67,17 +71,29 @@ impl Update {
             ..Request::default()
         };
         let form = Form::from(self.json);
-        let mut person = Person::new(match form {
-            Form::Text => Echo::Lines,
-            Form::Json => Echo::Nothing,
+        let mut person = Person::new(Echo::from(form));
+        let job = Job {
+            session,
+            project: &project,
+            wish: self.answering.wish(),
+            form,
+        };
+        let ended = job.answer(&mut request, &mut |request| {
+            let updated = recipe::update(&found.recipe, &project.root, request, &mut person)?;
+            Ok(match updated {
+                UpdateOutcome::AnswersNeeded(needed) => Attempt::Needed(Box::new(needed)),
+                UpdateOutcome::Done(_) => Attempt::Done(updated),
+                UpdateOutcome::Shown(_) => Attempt::Unwritten(updated),
+            })
         });
-        let updated = recipe::update(&found.recipe, &project.root, &request, &mut person)?;
-        match updated {
-            UpdateOutcome::Done(report) => done(&report, form),
-            UpdateOutcome::Shown(report) => shown(&report, form),
-            UpdateOutcome::AnswersNeeded(needed) => {
+        match job.close(ended, &self.words)? {
+            Closed::To(UpdateOutcome::Done(report), _) => done(&report, form),
+            Closed::To(UpdateOutcome::Shown(report), go_on) => shown(&report, form, go_on.as_ref()),
+            Closed::To(UpdateOutcome::AnswersNeeded(needed), _) => {
                 outcome::answers_needed(&needed, &request, form)
             }
+            Closed::Deferred(needed) => outcome::answers_needed(&needed, &request, form),
+            Closed::Left(exit) => Ok(exit),
         }
     }
 }
@@ -110,9 +126,10 @@ fn done(report: &UpdateReport, form: Form) -> Result<Exit, Trouble> {
     .hint("the files have conflict marks (<<<<<<<): edit them, as after a merge"))
 }
 
-fn shown(report: &UpdateReport, form: Form) -> Result<Exit, Trouble> {
+fn shown(report: &UpdateReport, form: Form, go_on: Option<&GoOn>) -> Result<Exit, Trouble> {
     if form == Form::Json {
-        output::json(&outcome::tagged("dry-run", report))?;
+        let result = outcome::tagged("dry-run", report);
+        output::json(&outcome::with_go_on(result, go_on))?;
         return Ok(Exit::Done);
     }
     let differences: String = report
@@ -123,6 +140,7 @@ fn shown(report: &UpdateReport, form: Form) -> Result<Exit, Trouble> {
     output::styled(&differences)?;
     say(report);
     output::say("dry run: nothing was written");
+    outcome::say_go_on(go_on, form);
     Ok(Exit::Done)
 }
 

@@ -11,6 +11,15 @@ pub(crate) struct Project {
     folder: TempDir,
 }
 
+/// The variables that keys are looked up in.
+pub(crate) const KEY_VARIABLES: [&str; 5] = [
+    "ANTHROPIC_API_KEY",
+    "OPENAI_API_KEY",
+    "GOOGLE_GENERATIVE_AI_API_KEY",
+    "GEMINI_API_KEY",
+    "OPENROUTER_API_KEY",
+];
+
 /// What a stream must carry.
 #[derive(Clone, Copy)]
 pub(crate) enum Says<'a> {
@@ -99,6 +108,10 @@ impl Project {
             .stdin(Stdio::null())
             .env_remove("NO_COLOR")
             .env("LC_ALL", "C");
+        // Whoever runs the tests may have keys; no test may spend on them.
+        for name in KEY_VARIABLES {
+            command.env_remove(name);
+        }
         command
     }
 

@@ -390,14 +390,14 @@ fn the_document_can_have_another_template() {
 }
 
 #[test]
-fn an_ai_mode_that_does_not_exist_yet_is_wrong_usage() {
+fn an_ai_mode_that_does_not_exist_is_wrong_usage() {
     check(
         &project(),
-        "run card Customer --ai-mode api",
+        "run card Customer --ai-mode apii",
         Expect {
             exit: 64,
             out: Nothing,
-            err: Has(&["api", "stdout"]),
+            err: Has(&["apii", "[possible values: auto, api", "'api'"]),
         },
     );
 }
