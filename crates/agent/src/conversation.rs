@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use workspace::Ledger;
+
 use llm::{Block, Cache, Message, Request, Role, ToolCall, ToolResult};
 
 use crate::error::Error;
 use crate::journal::{History, Journal, Note, Turn};
 use crate::reply::{Reply, Verdict};
 use crate::spending::{Spending, Totals};
-use crate::tool::Deed;
+use crate::tool::{Deed, FileChange};
 
 /// What stays the same over a conversation.
 #[derive(Clone, Debug, PartialEq)]
@@ -152,6 +154,27 @@ impl Conversation {
     /// Everything the tools did in committed turns, in order.
     pub fn deeds(&self) -> &[Deed] {
         &self.deeds
+    }
+
+    /// What the job has written so far, for a workspace that goes on with it.
+    pub fn ledger(&self) -> Ledger {
+        let mut ledger = Ledger::default();
+        for deed in &self.deeds {
+            if let Deed::Wrote {
+                path,
+                change,
+                bytes,
+                ..
+            } = deed
+            {
+                ledger.touched.insert(path.clone());
+                if *change == FileChange::Created {
+                    ledger.created.insert(path.clone());
+                }
+                ledger.bytes = ledger.bytes.saturating_add(*bytes);
+            }
+        }
+        ledger
     }
 
     pub(crate) fn next_turn(&self) -> u32 {

@@ -45,6 +45,9 @@ mod schema;
 mod tool;
 mod toolset;
 
+mod patch;
+pub mod tools;
+
 mod conversation;
 mod dispatch;
 mod reply;

@@ -72,7 +72,7 @@ pub async fn run(
         started_ms,
         spent_ms,
     };
-    let ended = run.to_the_end().await;
+    let ended = run.go_on().await;
     let totals = run.conversation.totals.clone();
     match ended {
         Ok(text) => {
@@ -108,7 +108,7 @@ struct Run<'a, 'j> {
 }
 
 impl Run<'_, '_> {
-    async fn to_the_end(&mut self) -> Result<String, Error> {
+    async fn go_on(&mut self) -> Result<String, Error> {
         loop {
             if let Some(answer) = self.conversation.answer() {
                 return Ok(answer.to_owned());

@@ -148,6 +148,8 @@ pub enum Deed {
         lines_added: u64,
         /// Lines it had that it has no more.
         lines_removed: u64,
+        /// Bytes written; none for a file that is gone.
+        bytes: u64,
     },
     /// A command was run.
     Ran {

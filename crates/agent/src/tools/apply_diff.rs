@@ -1,0 +1,200 @@
+//! `apply_diff`: a patch over one or many files, verified whole and then written whole.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use workspace::{RelPath, Workspace};
+
+use super::{Rewrite, arguments, blocking, declare, path, refused, write};
+use crate::patch::{self, Action, HunkReport, Section};
+use crate::tool::{Called, Effect, Fault, Given, Output, Tool};
+
+const DOC: &str = "Applies a patch: a unified diff, or an envelope of this form:\n\
+*** Begin Patch\n*** Update File: src/a.txt\n@@ a line above the change, such as a function's head\n \
+context\n-removed\n+added\n*** Add File: src/b.txt\n+every line of it\n*** Delete File: src/c.txt\n\
+*** End Patch\n`*** Move to: PATH` below `*** Update File:` renames the file. Give three lines of context \
+around a change, as they are in the file. Every hunk must have exactly one place: all of them are looked \
+for first, and if one has none, nothing is written and the nearest lines are shown. The result says where \
+each hunk went and how exactly it matched.";
+
+/// Applies patches.
+pub struct ApplyDiff {
+    workspace: Arc<Workspace>,
+    declaration: llm::Tool,
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    path: Option<String>,
+    diff: String,
+}
+
+impl ApplyDiff {
+    /// On this workspace.
+    pub fn new(workspace: Arc<Workspace>) -> ApplyDiff {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "diff": {"type": "string", "minLength": 1, "description": "The patch."},
+                "path": {"type": "string", "description": "The file a unified diff of one file is for, relative to the project's root; its header counts if this is left out."},
+            },
+            "required": ["diff"],
+            "additionalProperties": false,
+        });
+        let declaration = declare("apply_diff", DOC, schema);
+        ApplyDiff {
+            workspace,
+            declaration,
+        }
+    }
+}
+
+impl Tool for ApplyDiff {
+    fn declaration(&self) -> &llm::Tool {
+        &self.declaration
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Changes
+    }
+
+    fn call<'a>(&'a self, given: Given<'a>) -> Called<'a> {
+        Box::pin(async move {
+            let wanted: Arguments = arguments(given.arguments)?;
+            let workspace = Arc::clone(&self.workspace);
+            blocking(move || apply(&workspace, &wanted)).await
+        })
+    }
+}
+
+fn apply(workspace: &Workspace, wanted: &Arguments) -> Result<Output, Fault> {
+    let sections = patch::read(&wanted.diff, None)
+        .or_else(|error| match &wanted.path {
+            Some(path) => patch::read(&wanted.diff, Some(path)),
+            None => Err(error),
+        })
+        .map_err(|error| Fault::tell(format!("{error} Nothing was written.")))?;
+    let sections = named(sections, wanted.path.as_deref())?;
+    let mut desk = Desk {
+        workspace,
+        files: BTreeMap::new(),
+    };
+    let mut reports = Vec::new();
+    for section in &sections {
+        reports.push(desk.take(section)?);
+    }
+    let rewrites: Vec<Rewrite> = desk
+        .files
+        .into_iter()
+        .map(|(path, (old, new))| Rewrite { path, old, new })
+        .collect();
+    write(workspace, &rewrites, json!({"files": reports}))
+}
+
+/// `path` is the last word about a patch of one file.
+fn named(mut sections: Vec<Section>, path: Option<&str>) -> Result<Vec<Section>, Fault> {
+    if let Some(path) = path {
+        match sections.as_mut_slice() {
+            [section] => section.path = path.to_owned(),
+            _ => {
+                return Err(Fault::tell(format!(
+                    "The patch is for {} files; leave `path` out, or send one file's part. Nothing was written.",
+                    sections.len()
+                )));
+            }
+        }
+    }
+    Ok(sections)
+}
+
+/// The files as they are and as they will be.
+struct Desk<'a> {
+    workspace: &'a Workspace,
+    files: BTreeMap<RelPath, (Option<String>, Option<String>)>,
+}
+
+impl Desk<'_> {
+    /// Works one section in, without writing anything.
+    fn take(&mut self, section: &Section) -> Result<Value, Fault> {
+        let path = path(&section.path)?;
+        let at = path.as_str();
+        match &section.action {
+            Action::Add { content } => {
+                if self.now(&path)?.is_some() {
+                    return Err(Fault::tell(format!(
+                        "`{path}` exists already; update it instead of adding it. Nothing was written."
+                    )));
+                }
+                self.put(path.clone(), Some(content.clone()));
+                Ok(json!({"path": at, "change": "created"}))
+            }
+            Action::Delete { hunks } => {
+                let text = self.there(&path)?;
+                let (left, _) = placed(&path, &text, hunks)?;
+                if !hunks.is_empty() && !left.is_empty() {
+                    return Err(Fault::tell(format!(
+                        "The diff deletes `{path}` and leaves lines of it; remove all of them. Nothing was written."
+                    )));
+                }
+                self.put(path.clone(), None);
+                Ok(json!({"path": at, "change": "deleted"}))
+            }
+            Action::Update { hunks, move_to } => {
+                let text = self.there(&path)?;
+                let (text, reports) = placed(&path, &text, hunks)?;
+                let Some(target) = move_to else {
+                    self.put(path.clone(), Some(text));
+                    return Ok(json!({"path": at, "change": "modified", "hunks": reports}));
+                };
+                self.move_to(&path, target, text)?;
+                Ok(json!({"path": at, "change": "moved", "moved_to": target, "hunks": reports}))
+            }
+        }
+    }
+
+    fn move_to(&mut self, from: &RelPath, target: &str, text: String) -> Result<(), Fault> {
+        let target = path(target)?;
+        if target != *from && self.now(&target)?.is_some() {
+            return Err(Fault::tell(format!(
+                "`{from}` cannot be moved to `{target}`, which exists already. Nothing was written."
+            )));
+        }
+        self.put(from.clone(), None);
+        self.put(target, Some(text));
+        Ok(())
+    }
+
+    fn there(&mut self, path: &RelPath) -> Result<String, Fault> {
+        let text = self.now(path)?;
+        text.ok_or_else(|| Fault::tell(format!("`{path}` does not exist. Nothing was written.")))
+    }
+
+    /// What the file holds after the sections before.
+    fn now(&mut self, path: &RelPath) -> Result<Option<String>, Fault> {
+        if let Some((_, new)) = self.files.get(path) {
+            return Ok(new.clone());
+        }
+        let text = self.workspace.read_text(path).map_err(refused)?;
+        self.files
+            .insert(path.clone(), (text.clone(), text.clone()));
+        Ok(text)
+    }
+
+    fn put(&mut self, path: RelPath, text: Option<String>) {
+        self.files.entry(path).or_default().1 = text;
+    }
+}
+
+fn placed(
+    path: &RelPath,
+    text: &str,
+    hunks: &[patch::Hunk],
+) -> Result<(String, Vec<HunkReport>), Fault> {
+    patch::apply(text, hunks).map_err(|miss| {
+        let mut value = miss.0;
+        value["path"] = json!(path.as_str());
+        Fault::Tell(value)
+    })
+}

@@ -1,0 +1,231 @@
+//! `execute_command`: a command line in the project, in a sandbox, with limits.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use exec::sandbox::{Network, Requirement, Sandbox};
+use exec::{Env, Invocation, Outcome, Status};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use workspace::{Kind as FileKind, RelPath, Rule, WalkOptions, Workspace};
+
+use super::{arguments, blocking, declare, path, refused};
+use crate::error::{Error, Kind};
+use crate::tool::{Called, Deed, Effect, Fault, Given, Lines, Output, Tool};
+
+const DOC: &str = "Runs a command line with `sh` in the project and waits for its end. It has no terminal \
+and no input, so it must not ask anything. It can write inside the project (not in `.git`) and has a \
+private temporary directory. The result has `exit_code`, `stdout`, `stderr` and `timed_out`; the middle of \
+long output is left out.";
+
+/// Seconds a command may take when not said otherwise.
+const TIMEOUT_SECONDS_DEFAULT: u64 = 120;
+
+/// The surroundings of commands.
+#[derive(Clone, Debug)]
+pub struct CommandSettings {
+    /// Which sandbox has to hold them.
+    pub sandbox: Requirement,
+    /// Whether they reach the network.
+    pub network: Network,
+    /// Directories outside the project they may write, such as package caches.
+    pub writable: Vec<PathBuf>,
+    /// Variables they see besides the usual harmless ones.
+    pub variables: Vec<String>,
+    /// The longest a command may take, whatever the model asks for.
+    pub timeout_seconds_max: u64,
+}
+
+impl Default for CommandSettings {
+    fn default() -> CommandSettings {
+        CommandSettings {
+            sandbox: Requirement::Auto,
+            network: Network::Off,
+            writable: Vec::new(),
+            variables: Vec::new(),
+            timeout_seconds_max: 30 * 60,
+        }
+    }
+}
+
+impl CommandSettings {
+    /// A command line in the project, in its sandbox: for tools and for validation alike.
+    pub fn invocation(&self, workspace: &Workspace, command: &str) -> Result<Invocation, Error> {
+        let refused = |error: workspace::Error| Error::new(Kind::Tool, error.to_string());
+        let mut sandbox = Sandbox::new(workspace.path())
+            .requirement(self.sandbox)
+            .network(self.network)
+            .read_only(".drawloom")
+            .read_only("drawloom.toml")
+            .hide_all(secrets(workspace).map_err(refused)?);
+        for dir in &self.writable {
+            sandbox = sandbox.writable(dir);
+        }
+        Ok(exec::shell(command)
+            .cwd(workspace.path())
+            .env(Env::agent(&self.variables))
+            .sandbox(sandbox))
+    }
+
+    /// The time a command gets: what is asked for, within what is allowed and what is left.
+    pub fn timeout(&self, asked: Option<u64>, left: Duration) -> Duration {
+        let seconds = asked
+            .unwrap_or(TIMEOUT_SECONDS_DEFAULT)
+            .min(self.timeout_seconds_max);
+        Duration::from_secs(seconds.max(1)).min(left)
+    }
+}
+
+/// What a command must not read although it lies in the project. Dependencies and build output are
+/// refused to the other tools as noise, not as secrets; commands need them.
+fn secrets(workspace: &Workspace) -> Result<Vec<PathBuf>, workspace::Error> {
+    let is_secret =
+        |rule: &Rule| matches!(rule, Rule::Environment | Rule::Credential | Rule::Listed(_));
+    let tree = workspace.walk(&WalkOptions {
+        ignored: workspace::Ignored::Included,
+        ..WalkOptions::new(RelPath::root())
+    })?;
+    let dirs = tree
+        .entries
+        .iter()
+        .filter(|entry| entry.kind == FileKind::Dir);
+    let dirs = std::iter::once(RelPath::root()).chain(dirs.map(|entry| entry.path.clone()));
+    let mut hidden = Vec::new();
+    for dir in dirs {
+        // A directory that went away meanwhile has nothing to hide.
+        let listed = workspace
+            .list(&dir)
+            .map(|listing| listing.entries)
+            .unwrap_or_default();
+        let refused = listed.into_iter().filter(|entry| {
+            entry
+                .denial
+                .as_ref()
+                .is_some_and(|denial| is_secret(denial.rule()))
+        });
+        hidden.extend(refused.map(|entry| PathBuf::from(entry.path.as_str())));
+    }
+    Ok(hidden)
+}
+
+/// Runs commands.
+pub struct ExecuteCommand {
+    workspace: Arc<Workspace>,
+    settings: CommandSettings,
+    declaration: llm::Tool,
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    command: String,
+    cwd: Option<String>,
+    timeout: Option<u64>,
+}
+
+impl ExecuteCommand {
+    /// On this workspace, in these surroundings.
+    pub fn new(workspace: Arc<Workspace>, settings: CommandSettings) -> ExecuteCommand {
+        let most = settings.timeout_seconds_max;
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "command": {"type": "string", "minLength": 1, "description": "The command line."},
+                "cwd": {"type": "string", "description": "The directory to run it in; the project's root if left out."},
+                "timeout": {"type": "integer", "minimum": 1, "description": format!("Seconds it may take; {TIMEOUT_SECONDS_DEFAULT} if left out, {most} at most.")},
+            },
+            "required": ["command"],
+            "additionalProperties": false,
+        });
+        let declaration = declare("execute_command", DOC, schema);
+        ExecuteCommand {
+            workspace,
+            settings,
+            declaration,
+        }
+    }
+}
+
+impl Tool for ExecuteCommand {
+    fn declaration(&self) -> &llm::Tool {
+        &self.declaration
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Changes
+    }
+
+    fn call<'a>(&'a self, given: Given<'a>) -> Called<'a> {
+        Box::pin(async move {
+            let wanted: Arguments = arguments(given.arguments)?;
+            let workspace = Arc::clone(&self.workspace);
+            let timeout = self.settings.timeout(wanted.timeout, given.time_left);
+            let invocation = self.settings.clone();
+            let (cancel, lines) = (given.cancel.clone(), given.lines.clone());
+            let output_bytes_max = given.output_bytes_max;
+            blocking(move || {
+                let invocation = invocation
+                    .invocation(&workspace, &wanted.command)
+                    .map_err(Fault::Stop)?
+                    .timeout(timeout)
+                    .output_bytes_max(output_bytes_max)
+                    .cancel(cancel);
+                let invocation = in_directory(&workspace, invocation, wanted.cwd.as_deref())?;
+                run(&invocation, &wanted.command, &lines)
+            })
+            .await
+        })
+    }
+}
+
+fn in_directory(
+    workspace: &Workspace,
+    invocation: Invocation,
+    cwd: Option<&str>,
+) -> Result<Invocation, Fault> {
+    let Some(cwd) = cwd else {
+        return Ok(invocation);
+    };
+    let dir = path(cwd)?;
+    match workspace.kind(&dir).map_err(refused)? {
+        Some(FileKind::Dir) => Ok(invocation.cwd(workspace.path().join(dir.as_str()))),
+        _ => Err(Fault::tell(format!(
+            "`cwd`: there is no directory `{dir}`."
+        ))),
+    }
+}
+
+fn run(invocation: &Invocation, command: &str, lines: &Lines) -> Result<Output, Fault> {
+    let outcome = exec::run_observed(invocation, &mut |stream, line| lines.show(stream, line));
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        // A sandbox that cannot be had is not the model's to mend.
+        Err(error) => match error.kind() {
+            exec::ErrorKind::NoSandbox | exec::ErrorKind::InvalidSandbox => {
+                return Err(Fault::Stop(Error::new(Kind::Tool, error.to_string())));
+            }
+            _ => return Err(Fault::tell(super::sentence(&error.to_string()))),
+        },
+    };
+    let duration_ms = u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX);
+    let deed = Deed::Ran {
+        command: command.to_owned(),
+        exit_code: outcome.status.code(),
+        timed_out: outcome.status == Status::TimedOut,
+        duration_ms,
+    };
+    Ok(Output::new(shown(&outcome)).having(deed))
+}
+
+fn shown(outcome: &Outcome) -> Value {
+    let mut value = json!({
+        "exit_code": outcome.status.code(),
+        "stdout": outcome.stdout_text(),
+        "stderr": outcome.stderr_text(),
+        "timed_out": outcome.status == Status::TimedOut,
+    });
+    if outcome.status.code().is_none() {
+        value["ended"] = json!(format!("The command {}.", outcome.status));
+    }
+    value
+}

@@ -1,0 +1,108 @@
+//! `insert_content`: lines put into a file.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::json;
+use workspace::Workspace;
+
+use super::{Rewrite, arguments, blocking, declare, ended, existing, line_count, path, write};
+use crate::patch::{Lines, dominant_ending};
+use crate::tool::{Called, Effect, Fault, Given, Output, Tool};
+
+const DOC: &str = "Puts new lines into a file that exists, before line `line`; the lines from there on \
+move down. `line` 0, or one more than the file has lines, puts them at the end.";
+
+/// Puts lines into files.
+pub struct InsertContent {
+    workspace: Arc<Workspace>,
+    declaration: llm::Tool,
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    path: String,
+    line: usize,
+    content: String,
+}
+
+impl InsertContent {
+    /// On this workspace.
+    pub fn new(workspace: Arc<Workspace>) -> InsertContent {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "The file, relative to the project's root."},
+                "line": {"type": "integer", "minimum": 0, "description": "The number the first new line will have, from 1; 0 for the end of the file."},
+                "content": {"type": "string", "minLength": 1, "description": "The new lines."},
+            },
+            "required": ["path", "line", "content"],
+            "additionalProperties": false,
+        });
+        let declaration = declare("insert_content", DOC, schema);
+        InsertContent {
+            workspace,
+            declaration,
+        }
+    }
+}
+
+impl Tool for InsertContent {
+    fn declaration(&self) -> &llm::Tool {
+        &self.declaration
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Changes
+    }
+
+    fn call<'a>(&'a self, given: Given<'a>) -> Called<'a> {
+        Box::pin(async move {
+            let wanted: Arguments = arguments(given.arguments)?;
+            let workspace = Arc::clone(&self.workspace);
+            blocking(move || insert(&workspace, wanted)).await
+        })
+    }
+}
+
+fn insert(workspace: &Workspace, wanted: Arguments) -> Result<Output, Fault> {
+    let path = path(&wanted.path)?;
+    let old = existing(workspace, &path)?;
+    let file = Lines::of(&old);
+    let total = file.len();
+    if wanted.line > total + 1 {
+        return Err(Fault::tell(format!(
+            "`{path}` has {total} lines, so `line` is at most {}. Nothing was written.",
+            total + 1
+        )));
+    }
+    let at = if wanted.line == 0 {
+        total
+    } else {
+        wanted.line - 1
+    };
+    let ending = dominant_ending(&old);
+    let mut content = wanted.content;
+    if ending == "\r\n" && !content.contains('\r') {
+        content = content.replace('\n', "\r\n");
+    }
+    let content = ended(content, ending);
+    let added = line_count(&content);
+    let (before, after) = file.lines.split_at(at);
+    let mut new = ended(before.concat(), ending);
+    new.push_str(&content);
+    new.push_str(&after.concat());
+    let value = json!({
+        "path": path.as_str(), "change": "modified", "start_line": at + 1, "end_line": at + added,
+        "total_lines": line_count(&new),
+    });
+    write(
+        workspace,
+        &[Rewrite {
+            path,
+            old: Some(old),
+            new: Some(new),
+        }],
+        value,
+    )
+}

@@ -1,0 +1,163 @@
+//! `modify_file`: pieces of a file replaced, all of them or none.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use workspace::{RelPath, Workspace};
+
+use super::{Rewrite, arguments, blocking, declare, ended, existing, path, write};
+use crate::patch::{Lines, dominant_ending, nearest::nearest};
+use crate::tool::{Called, Effect, Fault, Given, Output, Tool};
+
+const DOC: &str = "Changes a file that exists. With `edits`, each `old` text must be in the file exactly \
+once, white space included, and is replaced by `new`; the edits are made in order, all of them or, if one \
+does not fit, none. With `content`, the whole file gets that content. Give one of the two.";
+
+/// Changes pieces of files.
+pub struct ModifyFile {
+    workspace: Arc<Workspace>,
+    declaration: llm::Tool,
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    path: String,
+    content: Option<String>,
+    edits: Option<Vec<Edit>>,
+}
+
+#[derive(Deserialize)]
+struct Edit {
+    old: String,
+    new: String,
+}
+
+impl ModifyFile {
+    /// On this workspace.
+    pub fn new(workspace: Arc<Workspace>) -> ModifyFile {
+        let edit = json!({
+            "type": "object",
+            "properties": {
+                "old": {"type": "string", "minLength": 1, "description": "Text that is in the file exactly once."},
+                "new": {"type": "string", "description": "What takes its place."},
+            },
+            "required": ["old", "new"],
+            "additionalProperties": false,
+        });
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "The file, relative to the project's root."},
+                "edits": {"type": "array", "minItems": 1, "items": edit, "description": "Replacements, made in order."},
+                "content": {"type": "string", "description": "The whole new content, instead of `edits`."},
+            },
+            "required": ["path"],
+            "additionalProperties": false,
+        });
+        let declaration = declare("modify_file", DOC, schema);
+        ModifyFile {
+            workspace,
+            declaration,
+        }
+    }
+}
+
+impl Tool for ModifyFile {
+    fn declaration(&self) -> &llm::Tool {
+        &self.declaration
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Changes
+    }
+
+    fn call<'a>(&'a self, given: Given<'a>) -> Called<'a> {
+        Box::pin(async move {
+            let wanted: Arguments = arguments(given.arguments)?;
+            let workspace = Arc::clone(&self.workspace);
+            blocking(move || modify(&workspace, wanted)).await
+        })
+    }
+}
+
+fn modify(workspace: &Workspace, wanted: Arguments) -> Result<Output, Fault> {
+    let path = path(&wanted.path)?;
+    let old = existing(workspace, &path)?;
+    let (new, edits) = match (wanted.content, wanted.edits) {
+        (Some(content), None) => (ended(content, dominant_ending(&old)), Vec::new()),
+        (None, Some(edits)) => edited(&path, &old, &edits)?,
+        _ => {
+            return Err(Fault::tell(
+                "Give either `edits` or `content`, and not both.",
+            ));
+        }
+    };
+    let change = if new == old { "unchanged" } else { "modified" };
+    let value = json!({"path": path.as_str(), "change": change, "edits": edits});
+    write(
+        workspace,
+        &[Rewrite {
+            path,
+            old: Some(old),
+            new: Some(new),
+        }],
+        value,
+    )
+}
+
+/// The text with all edits made, and the line of each.
+fn edited(path: &RelPath, text: &str, edits: &[Edit]) -> Result<(String, Vec<Value>), Fault> {
+    let mut text = text.to_owned();
+    let mut made = Vec::new();
+    for (at, edit) in edits.iter().enumerate() {
+        let which = format!("Edit {} of {}", at + 1, edits.len());
+        let (old, new) = in_files_endings(&text, edit);
+        let places: Vec<usize> = text.match_indices(&old).map(|(place, _)| place).collect();
+        match places.as_slice() {
+            [place] => {
+                made.push(json!({"edit": at + 1, "line": line_at(&text, *place)}));
+                text.replace_range(*place..place + old.len(), &new);
+            }
+            [] => return Err(missed(path, &text, &which, &edit.old)),
+            several => {
+                let lines: Vec<String> = several
+                    .iter()
+                    .take(20)
+                    .map(|place| line_at(&text, *place).to_string())
+                    .collect();
+                return Err(Fault::tell(format!(
+                    "{which}: `old` is in `{path}` {} times (lines {}). Make it longer, so that it \
+                     fits once. Nothing was written.",
+                    several.len(),
+                    lines.join(", ")
+                )));
+            }
+        }
+    }
+    Ok((text, made))
+}
+
+/// An edit with line feeds only, made to fit a file that ends its lines otherwise.
+fn in_files_endings(text: &str, edit: &Edit) -> (String, String) {
+    let plain = !edit.old.contains('\r') && !edit.new.contains('\r');
+    if plain && dominant_ending(text) == "\r\n" && !text.contains(&edit.old) {
+        let fitted = |text: &str| text.replace('\n', "\r\n");
+        return (fitted(&edit.old), fitted(&edit.new));
+    }
+    (edit.old.clone(), edit.new.clone())
+}
+
+fn missed(path: &RelPath, text: &str, which: &str, old: &str) -> Fault {
+    let wanted: Vec<&str> = old.lines().collect();
+    Fault::Tell(json!({
+        "error": format!(
+            "{which}: `old` is not in `{path}` as it stands (after the edits before it). Nothing was written."
+        ),
+        "nearest": nearest(&Lines::of(text), &wanted),
+    }))
+}
+
+fn line_at(text: &str, place: usize) -> usize {
+    text[..place].matches('\n').count() + 1
+}

@@ -1,0 +1,142 @@
+//! `search_files`: lines that match a regular expression, in linear time.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use workspace::{Found, LineKind, Query, RelPath, SearchStop, Workspace};
+
+use super::{arguments, blocking, declare, path, refused};
+use crate::tool::{Called, Deed, Effect, Fault, Given, Output, Tool};
+
+const DOC: &str = "Searches the project's text files for lines that match a regular expression (Rust \
+syntax: no look-around, no back-references). What `.gitignore` names is left out. Matching lines come as \
+`NUMBER: TEXT`, context lines as `NUMBER- TEXT`.";
+
+/// Matching lines when not said otherwise, and at most.
+const RESULTS_DEFAULT: usize = 100;
+const RESULTS_MAX: usize = 2_000;
+/// Passed-over files that are named.
+const SKIPPED_SHOWN_MAX: usize = 10;
+
+/// Searches files.
+pub struct SearchFiles {
+    workspace: Arc<Workspace>,
+    declaration: llm::Tool,
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    pattern: String,
+    path: Option<String>,
+    glob: Option<String>,
+    max_results: Option<usize>,
+    context: Option<usize>,
+}
+
+impl SearchFiles {
+    /// On this workspace.
+    pub fn new(workspace: Arc<Workspace>) -> SearchFiles {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "pattern": {"type": "string", "minLength": 1, "description": "A regular expression, matched line by line; `(?i)` in front ignores case."},
+                "path": {"type": "string", "description": "A directory or file to look in; the whole project if left out."},
+                "glob": {"type": "string", "description": "Only files that match, such as `*.rs` or `src/**/*.ts`; with `!` in front, only others."},
+                "max_results": {"type": "integer", "minimum": 1, "maximum": RESULTS_MAX, "description": "How many matching lines to return; 100 if left out."},
+                "context": {"type": "integer", "minimum": 0, "maximum": 20, "description": "How many lines to show before and after a match."},
+            },
+            "required": ["pattern"],
+            "additionalProperties": false,
+        });
+        let declaration = declare("search_files", DOC, schema);
+        SearchFiles {
+            workspace,
+            declaration,
+        }
+    }
+}
+
+impl Tool for SearchFiles {
+    fn declaration(&self) -> &llm::Tool {
+        &self.declaration
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Reads
+    }
+
+    fn call<'a>(&'a self, given: Given<'a>) -> Called<'a> {
+        Box::pin(async move {
+            let wanted: Arguments = arguments(given.arguments)?;
+            let workspace = Arc::clone(&self.workspace);
+            blocking(move || search(&workspace, wanted)).await
+        })
+    }
+}
+
+fn search(workspace: &Workspace, wanted: Arguments) -> Result<Output, Fault> {
+    let path = wanted.path.as_deref().map_or(Ok(RelPath::root()), path)?;
+    let query = Query {
+        path: path.clone(),
+        globs: wanted.glob.into_iter().collect(),
+        results_max: wanted
+            .max_results
+            .unwrap_or(RESULTS_DEFAULT)
+            .min(RESULTS_MAX),
+        context_lines: wanted.context.unwrap_or(0),
+        ..Query::new(wanted.pattern)
+    };
+    let found = workspace.search(&query).map_err(refused)?;
+    let deed = Deed::Searched {
+        pattern: query.pattern.clone(),
+        path,
+        hits: found.matches as u64,
+    };
+    Ok(Output::new(shown(&found, &query)).having(deed))
+}
+
+fn shown(found: &Found, query: &Query) -> Value {
+    let files: Vec<Value> = found
+        .files
+        .iter()
+        .map(|file| {
+            let lines: Vec<String> = file
+                .lines
+                .iter()
+                .map(|line| {
+                    let sign = if line.kind == LineKind::Match {
+                        ':'
+                    } else {
+                        '-'
+                    };
+                    let cut = if line.cut { " […]" } else { "" };
+                    format!("{}{sign} {}{cut}", line.number, line.text)
+                })
+                .collect();
+            json!({"path": file.path.as_str(), "lines": lines.join("\n")})
+        })
+        .collect();
+    let mut value = json!({
+        "matches": found.matches, "files_searched": found.searched, "files": files,
+    });
+    if let Some(stop) = found.stop {
+        value["more"] = json!(match stop {
+            SearchStop::Results => format!(
+                "There are more matches than max_results = {}; narrow the search.",
+                query.results_max
+            ),
+            other => format!("The search was ended by {}; narrow it.", other.limit()),
+        });
+    }
+    let skipped: Vec<String> = found
+        .skipped
+        .iter()
+        .take(SKIPPED_SHOWN_MAX)
+        .map(|skipped| format!("{}: {}", skipped.path, skipped.why))
+        .collect();
+    if !skipped.is_empty() {
+        value["skipped"] = json!(skipped);
+    }
+    value
+}

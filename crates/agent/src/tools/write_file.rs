@@ -1,0 +1,85 @@
+//! `write_file`: a file with this content, made or replaced.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::json;
+use workspace::Workspace;
+
+use super::{Rewrite, arguments, blocking, declare, ended, line_count, path, refused, write};
+use crate::tool::{Called, Effect, Fault, Given, Output, Tool};
+
+const DOC: &str = "Writes a whole file: creates it, with the directories above it, or replaces what is \
+there. A missing line end at its end is added. To change a part of a file, `apply_diff` or `modify_file` \
+are shorter and safer.";
+
+/// Writes whole files.
+pub struct WriteFile {
+    workspace: Arc<Workspace>,
+    declaration: llm::Tool,
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    path: String,
+    content: String,
+}
+
+impl WriteFile {
+    /// On this workspace.
+    pub fn new(workspace: Arc<Workspace>) -> WriteFile {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "The file, relative to the project's root."},
+                "content": {"type": "string", "description": "The whole content."},
+            },
+            "required": ["path", "content"],
+            "additionalProperties": false,
+        });
+        let declaration = declare("write_file", DOC, schema);
+        WriteFile {
+            workspace,
+            declaration,
+        }
+    }
+}
+
+impl Tool for WriteFile {
+    fn declaration(&self) -> &llm::Tool {
+        &self.declaration
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Changes
+    }
+
+    fn call<'a>(&'a self, given: Given<'a>) -> Called<'a> {
+        Box::pin(async move {
+            let wanted: Arguments = arguments(given.arguments)?;
+            let workspace = Arc::clone(&self.workspace);
+            blocking(move || write_whole(&workspace, wanted)).await
+        })
+    }
+}
+
+fn write_whole(workspace: &Workspace, wanted: Arguments) -> Result<Output, Fault> {
+    let path = path(&wanted.path)?;
+    // What is replaced may be anything, also no text; it is only compared.
+    let old = workspace.read(&path).map_err(refused)?;
+    let old = old.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let new = ended(wanted.content, "\n");
+    let (lines, bytes) = (line_count(&new), new.len());
+    let unchanged = old.as_ref() == Some(&new);
+    let rewrite = Rewrite {
+        path: path.clone(),
+        old,
+        new: Some(new),
+    };
+    let change = match unchanged {
+        true => json!("unchanged"),
+        false => json!(rewrite.change()),
+    };
+    let value = json!({"path": path.as_str(), "change": change, "lines": lines, "bytes": bytes});
+    write(workspace, &[rewrite], value)
+}
