@@ -1,0 +1,124 @@
+//! A workspace with a repository and secrets in it, and a world around it that must not change.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use exec::sandbox::{Availability, Requirement, Sandbox, probed};
+use exec::{Outcome, run, shell};
+
+pub(crate) const SECRET: &str = "s3cr3t-contents";
+
+pub(crate) struct Field {
+    _dir: tempfile::TempDir,
+    /// Where the command runs.
+    pub(crate) workspace: PathBuf,
+    /// Beside it: nothing here may be written.
+    pub(crate) outside: PathBuf,
+}
+
+impl Field {
+    /// Not in `/tmp`, which is private in a sandbox: what is tried there would prove nothing.
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let field = Self {
+            workspace: root.join("workspace"),
+            outside: root.join("outside"),
+            _dir: dir,
+        };
+        for dir in ["src", "conf", ".git/hooks"] {
+            std::fs::create_dir_all(field.workspace.join(dir)).unwrap();
+        }
+        std::fs::create_dir_all(field.outside.join("keys")).unwrap();
+        field.put("workspace/.git/config", "[core]\n");
+        field.put("workspace/.git/HEAD", "ref: refs/heads/main\n");
+        field.put("workspace/notes", "notes\n");
+        field.put("outside/victim", "original\n");
+        field
+    }
+
+    pub(crate) fn put(&self, path: &str, text: &str) {
+        let root = self.workspace.parent().unwrap();
+        std::fs::write(root.join(path), text).unwrap();
+    }
+
+    /// Secrets in and beside the workspace, and a sandbox that hides them.
+    pub(crate) fn with_secrets(&self, sandbox: Sandbox) -> Sandbox {
+        for path in ["workspace/.env", "workspace/conf/.env", "outside/keys/id"] {
+            self.put(path, &format!("{SECRET}\n"));
+        }
+        let missing = [PathBuf::from("no/.env"), PathBuf::from("conf/.env.local")];
+        sandbox
+            .hide(".env")
+            .hide("conf/.env")
+            .hide(self.outside.join("keys"))
+            .hide(self.outside.join("keys/id"))
+            .hide_all(missing)
+    }
+
+    pub(crate) fn sandbox(&self, requirement: Requirement) -> Sandbox {
+        Sandbox::new(&self.workspace).requirement(requirement)
+    }
+
+    /// Runs a script in the workspace's `src`, with `$OUT` for the outside.
+    pub(crate) fn run(&self, sandbox: &Sandbox, script: &str) -> Outcome {
+        let env = exec::Env::default()
+            .set("OUT", &self.outside)
+            .set("WS", &self.workspace);
+        run(&shell(script)
+            .env(env)
+            .cwd(self.workspace.join("src"))
+            .timeout(Duration::from_secs(20))
+            .sandbox(sandbox.clone()))
+        .unwrap()
+    }
+}
+
+/// The kinds of sandbox that hold here. Bubblewrap may be forbidden and Landlock may be missing,
+/// but one of them has to be there, and the other has to say why it is not.
+pub(crate) fn kinds() -> Vec<Requirement> {
+    let probe = probed();
+    let kinds: Vec<Requirement> = [
+        (&probe.bubblewrap, Requirement::Bubblewrap),
+        (&probe.landlock, Requirement::Landlock),
+    ]
+    .into_iter()
+    .filter(|(availability, _)| match availability {
+        Availability::Held { .. } => true,
+        Availability::Unavailable { why } => {
+            assert!(why.len() > 20, "no reason is given: {why}");
+            false
+        }
+    })
+    .map(|(_, requirement)| requirement)
+    .collect();
+    assert!(!kinds.is_empty(), "{}", probe.explain(Requirement::Auto));
+    kinds
+}
+
+/// Every file below `dir` with its contents, mode and owner.
+pub(crate) fn snapshot(dir: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, u32)> {
+    let mut found = BTreeMap::new();
+    let mut dirs = vec![dir.to_owned()];
+    while let Some(dir) = dirs.pop() {
+        for entry in std::fs::read_dir(&dir).unwrap() {
+            let path = entry.unwrap().path();
+            let about = path.symlink_metadata().unwrap();
+            let contents = if about.is_dir() {
+                dirs.push(path.clone());
+                Vec::new()
+            } else if about.is_symlink() {
+                std::fs::read_link(&path)
+                    .unwrap()
+                    .into_os_string()
+                    .into_encoded_bytes()
+            } else {
+                std::fs::read(&path).unwrap()
+            };
+            found.insert(path, (contents, about.mode(), about.uid()));
+        }
+    }
+    found
+}

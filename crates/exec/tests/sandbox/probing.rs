@@ -1,0 +1,123 @@
+//! Finding out which sandbox there is, and refusing when there is none.
+
+use std::time::Duration;
+
+use exec::sandbox::{Kind, Network, Requirement, probe, probed};
+use exec::{Env, Invocation, run, shell};
+
+use crate::field::{Field, kinds};
+
+/// Set when a test of this file runs itself inside a sandbox.
+const INNER: &str = "DRAWLOOM_TEST_INNER";
+
+/// Runs one test of this file again, as another process.
+fn again(test: &str, env: Env) -> Invocation {
+    Invocation::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env(env.set(INNER, "1"))
+        .timeout(Duration::from_secs(30))
+}
+
+#[test]
+fn a_kind_is_active_and_explained() {
+    let found = probe();
+    let kind = found.choose(Requirement::Auto).unwrap();
+    assert_ne!(kind, Kind::None);
+    let text = found.explain(Requirement::Auto);
+    assert!(
+        text.starts_with(&format!("active: {kind} (asked for: auto)\n")),
+        "{text}"
+    );
+    assert_eq!(text.matches("\nbubblewrap: ").count(), 1, "{text}");
+    assert_eq!(text.matches("\nlandlock: ").count(), 1, "{text}");
+    assert!(
+        found
+            .explain(Requirement::None)
+            .starts_with("active: none, because the settings say so"),
+        "{text}"
+    );
+}
+
+/// Inside a sandbox no other namespaces can be made, as in most containers: `bwrap` is there and
+/// may not do its work.
+#[test]
+fn where_bubblewrap_is_forbidden_the_next_kind_is_taken() {
+    if std::env::var_os(INNER).is_some() {
+        println!(
+            "FOUND {}",
+            probed().explain(Requirement::Auto).replace('\n', "|")
+        );
+        return;
+    }
+    for kind in kinds() {
+        let field = Field::new();
+        let test = "probing::where_bubblewrap_is_forbidden_the_next_kind_is_taken";
+        // The network is shared, so that only the mounts are what is refused.
+        let sandbox = field.sandbox(kind).network(Network::On);
+        let outcome = run(&again(test, Env::default()).sandbox(sandbox)).unwrap();
+        let text = outcome.stdout_text();
+        let found = text.split("FOUND ").nth(1).unwrap_or_default();
+        if kinds().contains(&Requirement::Landlock) {
+            assert!(
+                found.starts_with("active: landlock (asked for: auto)"),
+                "{kind}: {text}"
+            );
+        } else {
+            assert!(found.contains("so commands are refused"), "{kind}: {text}");
+        }
+        assert!(
+            found.contains("|bubblewrap: not available: "),
+            "{kind}: {text}"
+        );
+        assert!(
+            found.contains("--security-opt") || found.contains("is in none of"),
+            "{kind}: {text}"
+        );
+    }
+}
+
+#[test]
+fn no_sandbox_is_used_only_when_that_is_said() {
+    let field = Field::new();
+    let free = field.sandbox(Requirement::None);
+    let outcome = field.run(&free, "echo x > $OUT/new");
+    assert!(outcome.is_success());
+    assert!(field.outside.join("new").exists());
+}
+
+#[test]
+fn a_model_sees_no_secrets_of_the_environment() {
+    let test = "probing::a_model_sees_no_secrets_of_the_environment";
+    if std::env::var_os(INNER).is_some() {
+        let env = Env::agent(["DRAWLOOM_PLAIN", "DRAWLOOM_SOME_*", "DRAWLOOM_NAMED_TOKEN"]);
+        let seen = run(&shell("env | sort").env(env)).unwrap();
+        println!("BEGIN\n{}END", seen.stdout_text());
+        return;
+    }
+    let env = Env::default()
+        .set("LC_TIME", "C")
+        .set("LC_API_KEY", "kept back")
+        .set("OPENAI_API_KEY", "kept back")
+        .set("github_token", "kept back")
+        .set("DB_PASSWORD", "kept back")
+        .set("AWS_CREDENTIAL_FILE", "kept back")
+        .set("UNKNOWN", "kept back")
+        .set("DRAWLOOM_PLAIN", "passed")
+        .set("DRAWLOOM_SOME_NAME", "passed")
+        .set("DRAWLOOM_SOME_SECRET", "kept back")
+        .set("DRAWLOOM_NAMED_TOKEN", "passed");
+    let outcome = run(&again(test, env)).unwrap();
+    let text = outcome.stdout_text();
+    assert!(!text.contains("kept back"), "{text}");
+    for expected in [
+        "LC_TIME=C\n",
+        "DRAWLOOM_PLAIN=passed\n",
+        "DRAWLOOM_SOME_NAME=passed\n",
+        "DRAWLOOM_NAMED_TOKEN=passed\n",
+        "GIT_TERMINAL_PROMPT=0\n",
+        "PATH=",
+        "HOME=",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+}

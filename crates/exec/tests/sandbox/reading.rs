@@ -1,0 +1,123 @@
+//! What a sandboxed command can and cannot read.
+
+use exec::{run, shell};
+
+use crate::field::{Field, SECRET, kinds, snapshot};
+
+/// The secret is not in what a script says, nor in what it leaves in the workspace.
+#[track_caller]
+fn check(script: &str) {
+    for kind in kinds() {
+        let field = Field::new();
+        let sandbox = field.with_secrets(field.sandbox(kind));
+        let outcome = field.run(&sandbox, script);
+        let said = format!("{}{}", outcome.stdout_text(), outcome.stderr_text());
+        assert!(!said.contains(SECRET), "{kind}: {script}: {said}");
+        for (path, (contents, ..)) in snapshot(&field.workspace) {
+            let is_secret = path.ends_with(".env");
+            let holds_it = String::from_utf8_lossy(&contents).contains(SECRET);
+            assert_eq!(holds_it, is_secret, "{kind}: {script}: {}", path.display());
+        }
+    }
+}
+
+#[test]
+fn hidden_files_are_not_read() {
+    for script in [
+        "cat ../.env ../conf/.env $OUT/keys/id $OUT/keys/*",
+        "cat < ../.env",
+        "ln -s ../.env l; cat l; ln -s $OUT/keys k; cat k/id",
+        "ln ../.env h; cat h",
+        "ln ../conf/.env ../conf/h; cat ../conf/h",
+        "ln $OUT/keys/id h; cat h",
+        "cp ../.env copy; cp -r $OUT/keys copies",
+        "mv ../.env moved; cat moved",
+        "mv ../conf ../conf2; cat ../conf2/.env",
+        "mv ../conf moved; cat moved/.env",
+        "mv $OUT/keys moved; cat moved/id",
+        "cat /proc/self/root$WS/.env /proc/1/root$WS/.env /proc/$PPID/root$WS/.env",
+        "cat /proc/self/cwd/../.env; exec 9<..; cat /proc/self/fd/9/.env",
+        "for p in /proc/[0-9]*; do cat $p/root$WS/.env $p/cwd/.env $p/cwd/../.env; done",
+        "cat /proc/[0-9]*/environ",
+        "tar c .. ; tar c $OUT",
+        "grep -r . .. $OUT",
+        "dd if=../.env",
+        "umount ../.env; umount $OUT/keys; cat ../.env $OUT/keys/id",
+        "unshare -Urm sh -c 'umount ../.env; cat ../.env'",
+        "unshare -Urm sh -c \"umount -l $OUT/keys; cat $OUT/keys/id\"",
+        "chmod 777 ../.env; cat ../.env",
+        "python3 -c 'print(open(\"../.env\").read())'",
+        "python3 -c 'import os; print(os.read(os.open(\"../.env\", os.O_RDWR), 99))'",
+    ] {
+        check(script);
+    }
+}
+
+#[test]
+fn hiding_a_link_hides_what_it_leads_to() {
+    for kind in kinds() {
+        let field = Field::new();
+        field.put("outside/plain", SECRET);
+        std::os::unix::fs::symlink(field.outside.join("plain"), field.workspace.join("link"))
+            .unwrap();
+        let outcome = field.run(&field.sandbox(kind).hide("link"), "cat ../link $OUT/plain");
+        assert_eq!(outcome.stdout_text(), "", "{kind}");
+        assert!(!outcome.is_success());
+    }
+}
+
+#[test]
+fn everything_else_is_read() {
+    for kind in kinds() {
+        let field = Field::new();
+        let sandbox = field.with_secrets(field.sandbox(kind));
+        let script = "cat ../notes ../.git/HEAD $OUT/victim && cat /etc/passwd >/dev/null && \
+                      ls .. ../conf / /usr >/dev/null && echo x > /dev/null && head -c 4 /dev/urandom | wc -c";
+        let outcome = field.run(&sandbox, script);
+        assert_eq!(
+            outcome.stdout_text(),
+            "notes\nref: refs/heads/main\noriginal\n4\n",
+            "{kind}: {outcome:?}"
+        );
+    }
+}
+
+#[test]
+fn others_temporary_files_are_not_seen() {
+    for kind in kinds() {
+        let field = Field::new();
+        let theirs = tempfile::NamedTempFile::new_in("/tmp").unwrap();
+        std::fs::write(theirs.path(), SECRET).unwrap();
+        let script = format!("cat {}", theirs.path().display());
+        let outcome = field.run(&field.sandbox(kind), &script);
+        assert_eq!(outcome.stdout_text(), "", "{kind}");
+    }
+}
+
+#[test]
+fn a_workspace_among_temporary_files_works() {
+    for kind in kinds() {
+        let dir = tempfile::tempdir_in("/tmp").unwrap();
+        let sandbox = exec::sandbox::Sandbox::new(dir.path()).requirement(kind);
+        let outcome = run(&shell("echo made > file && cat file").sandbox(sandbox)).unwrap();
+        assert_eq!(outcome.stdout_text(), "made\n", "{kind}: {outcome:?}");
+        assert!(dir.path().join("file").is_file());
+    }
+}
+
+#[test]
+fn files_we_hold_open_are_not_handed_on() {
+    for kind in kinds() {
+        let field = Field::new();
+        let outcome = field.run(
+            &field.sandbox(kind),
+            "ls /proc/self/fd | wc -l; ls -l /proc/self/fd",
+        );
+        // Three streams and the listing itself.
+        assert!(
+            outcome.stdout_text().starts_with("4\n"),
+            "{kind}: {}",
+            outcome.stdout_text()
+        );
+    }
+}

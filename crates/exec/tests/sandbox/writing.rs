@@ -1,0 +1,325 @@
+//! What a sandboxed command can and cannot write.
+
+use std::path::Path;
+
+use exec::sandbox::{Git, Requirement};
+use exec::{ErrorKind, Status, run, shell};
+
+use crate::field::{Field, kinds, snapshot};
+
+/// Nothing below the outside changes, whatever the script does.
+#[track_caller]
+fn check_outside(script: &str) {
+    for kind in kinds() {
+        let field = Field::new();
+        let before = snapshot(&field.outside);
+        let outcome = field.run(&field.sandbox(kind), script);
+        assert_eq!(
+            snapshot(&field.outside),
+            before,
+            "{kind}: {script}: {outcome:?}"
+        );
+    }
+}
+
+#[test]
+fn nothing_outside_is_written() {
+    for script in [
+        "echo x > $OUT/victim",
+        "echo x >> $OUT/victim",
+        "echo x > $OUT/new",
+        "echo x > ../../outside/new",
+        "cd .. && cd .. && echo x > outside/new",
+        "mkdir $OUT/dir",
+        "ln -s /etc $OUT/link",
+        "mkfifo $OUT/fifo",
+        "rm $OUT/victim",
+        "mv $OUT/victim taken",
+        "mv $OUT/victim $OUT/renamed",
+        "truncate -s 0 $OUT/victim",
+        "dd if=/dev/zero of=$OUT/victim count=1 conv=notrunc",
+        "cp /etc/passwd $OUT/victim",
+        "rm -rf $OUT",
+        "mv $OUT $OUT.gone",
+        "exec 9<>$OUT/victim && echo x >&9",
+    ] {
+        check_outside(script);
+    }
+}
+
+#[test]
+fn detours_lead_nowhere() {
+    for script in [
+        "ln -s $OUT link; echo x > link/new; echo x > link/victim",
+        "ln -s $OUT/victim file; echo x > file",
+        "ln $OUT/victim hard && echo x > hard",
+        "ln -s $OUT/victim soft; ln -L soft hard && echo x > hard",
+        "echo x > /proc/self/root$OUT/new",
+        "echo x > /proc/1/root$OUT/new",
+        "echo x > /proc/$PPID/root$OUT/new",
+        "echo x > /proc/self/cwd/../../outside/new",
+        "for p in /proc/[0-9]*; do echo x > $p/root$OUT/new; echo x > $p/cwd/../../outside/new; done",
+        "exec 9<$OUT; echo x > /proc/self/fd/9/new",
+        "exec 9<$OUT/victim; echo x > /proc/self/fd/9",
+        "unshare -Urm sh -c 'mount -o remount,rw,bind / ; echo x > $OUT/new'",
+        "mkdir m; mount --bind $OUT m; echo x > m/new",
+        "chroot / sh -c 'echo x > $OUT/new'",
+        "setsid sh -c 'echo x > $OUT/new'",
+    ] {
+        check_outside(script);
+    }
+}
+
+#[test]
+fn shared_places_are_private_or_refused() {
+    for kind in kinds() {
+        let field = Field::new();
+        let name = field.workspace.parent().unwrap().file_name().unwrap();
+        for place in ["/tmp", "/dev/shm", "/var/tmp", "/run", "/etc", "/dev", "/"] {
+            let path = Path::new(place).join(name);
+            field.run(
+                &field.sandbox(kind),
+                &format!("echo x > {}", path.display()),
+            );
+            assert!(!path.exists(), "{kind}: {}", path.display());
+        }
+    }
+}
+
+#[test]
+fn disks_and_terminals_cannot_be_opened() {
+    let script = "for d in /dev/*; do [ -b $d ] || [ -t $d ] || continue; \
+                  head -c 1 $d >/dev/null 2>&1 && echo read $d; done; \
+                  for d in /dev/pts/[0-9]* /dev/tty[0-9]* /dev/kmsg /dev/mem; do \
+                  [ -e $d ] && echo > $d && echo written $d; done 2>/dev/null; true";
+    for kind in kinds() {
+        let field = Field::new();
+        let outcome = field.run(&field.sandbox(kind), script);
+        assert_eq!(outcome.stdout_text(), "", "{kind}");
+        assert_eq!(outcome.status, Status::Exited(0), "{kind}: {outcome:?}");
+    }
+}
+
+#[test]
+fn the_workspace_is_written() {
+    for kind in kinds() {
+        let field = Field::new();
+        let script = "echo new > made && mkdir -p a/b && mv made a/b/ && echo more >> ../notes && \
+                      ln a/b/made hard && ln -s hard soft && cat soft && chmod 700 hard && \
+                      mv a ../conf/moved && rm hard && echo $TMPDIR > $TMPDIR/t && mktemp >/dev/null";
+        let outcome = field.run(&field.sandbox(kind), script);
+        assert!(outcome.is_success(), "{kind}: {outcome:?}");
+        assert_eq!(outcome.stdout_text(), "new\n");
+        let read = |path: &str| std::fs::read_to_string(field.workspace.join(path)).unwrap();
+        assert_eq!(read("conf/moved/b/made"), "new\n");
+        assert_eq!(read("notes"), "notes\nmore\n");
+    }
+}
+
+#[test]
+fn directories_added_are_written_and_made() {
+    for kind in kinds() {
+        let field = Field::new();
+        let cache = field.outside.join("cache/deep");
+        let sandbox = field.sandbox(kind).writable(&cache).writable("target");
+        let outcome = field.run(
+            &sandbox,
+            "echo x > $OUT/cache/deep/f && echo x > ../target/f",
+        );
+        assert!(outcome.is_success(), "{kind}: {outcome:?}");
+        assert!(cache.join("f").is_file());
+        let outcome = field.run(&sandbox, "echo x > $OUT/cache/f");
+        assert!(!outcome.is_success(), "{kind}: {outcome:?}");
+    }
+}
+
+#[test]
+fn a_writable_directory_swapped_for_a_link_is_refused() {
+    for kind in kinds() {
+        let field = Field::new();
+        std::os::unix::fs::symlink(&field.outside, field.workspace.join("target")).unwrap();
+        let sandbox = field.sandbox(kind).writable("target");
+        let error = run(&shell("true").sandbox(sandbox)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidSandbox);
+        assert!(
+            error
+                .to_string()
+                .contains("`target` leads out of the workspace"),
+            "{error}"
+        );
+    }
+}
+
+#[track_caller]
+fn check_git(script: &str) {
+    for kind in kinds() {
+        let field = Field::new();
+        let git = field.workspace.join(".git");
+        let before = snapshot(&git);
+        let outcome = field.run(&field.sandbox(kind), script);
+        assert!(git.is_dir() && !git.is_symlink(), "{kind}: {script}");
+        let after = snapshot(&git);
+        // Landlock does not know permissions.
+        let mode = |kind| {
+            if kind == Requirement::Landlock {
+                0
+            } else {
+                u32::MAX
+            }
+        };
+        let without = |found: &std::collections::BTreeMap<_, (Vec<u8>, u32, u32)>| {
+            let files = found.iter();
+            files
+                .map(|(path, (bytes, bits, _))| {
+                    (
+                        std::path::PathBuf::clone(path),
+                        bytes.clone(),
+                        bits & mode(kind),
+                    )
+                })
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            without(&after),
+            without(&before),
+            "{kind}: {script}: {outcome:?}"
+        );
+    }
+}
+
+#[test]
+fn the_repository_cannot_be_changed() {
+    for script in [
+        "echo x > ../.git/config",
+        "echo x >> ../.git/HEAD",
+        "echo x > ../.git/hooks/post-commit",
+        "ln -s $WS/notes ../.git/hooks/post-commit",
+        "ln ../notes ../.git/hooks/post-commit",
+        "mv ../notes ../.git/hooks/post-commit",
+        "rm -rf ../.git",
+        "mv ../.git ../.git.old; mkdir ../.git; echo x > ../.git/config",
+        "mv ../.git mine; echo x > mine/config; mv mine ../.git",
+        "ln -s ../.git g; echo x > g/config",
+        "ln ../.git/config c && echo x > c",
+        "git -C .. config core.fsmonitor /bin/true",
+        "mkdir ../.git/objects",
+        "chmod 777 ../.git/config",
+    ] {
+        check_git(script);
+    }
+}
+
+#[test]
+fn a_repository_may_be_left_writable() {
+    for kind in kinds() {
+        let field = Field::new();
+        let sandbox = field.sandbox(kind).git(Git::Writable);
+        let outcome = field.run(&sandbox, "echo x > ../.git/config && echo x > ../new");
+        assert!(outcome.is_success(), "{kind}: {outcome:?}");
+    }
+}
+
+#[test]
+fn a_worktrees_pointer_and_its_repository_are_held() {
+    for kind in kinds() {
+        let field = Field::new();
+        let git = |args: &str| {
+            let line =
+                format!("git -c user.name=a -c user.email=a@b -c init.defaultBranch=main {args}");
+            let outcome = run(&shell(&line).cwd(&field.outside)).unwrap();
+            assert!(outcome.is_success(), "{args}: {outcome:?}");
+        };
+        git("init -q repo");
+        git("-C repo commit -q --allow-empty -m one");
+        git("-C repo worktree add -q ../tree");
+        let tree = field.outside.join("tree");
+        std::fs::create_dir(tree.join("src")).unwrap();
+        // The repository lies in a writable directory, and the tree beside it.
+        let sandbox = exec::sandbox::Sandbox::new(&tree)
+            .requirement(kind)
+            .writable(&field.outside);
+        let before = (
+            snapshot(&field.outside.join("repo/.git")),
+            std::fs::read(tree.join(".git")).unwrap(),
+        );
+        for script in [
+            "echo 'gitdir: /tmp/x' > .git",
+            "rm .git",
+            "mv .git old",
+            "echo x > ../repo/.git/config",
+            "echo x > ../repo/.git/worktrees/tree/config.worktree",
+            "mv ../repo/.git ../repo/old",
+        ] {
+            run(&shell(script).cwd(&tree).sandbox(sandbox.clone())).unwrap();
+            let after = (
+                snapshot(&field.outside.join("repo/.git")),
+                std::fs::read(tree.join(".git")).unwrap(),
+            );
+            assert!(after == before, "{kind}: {script}");
+        }
+        let status = run(&shell("git status --short && git log --oneline")
+            .cwd(&tree)
+            .sandbox(sandbox))
+        .unwrap();
+        assert!(status.is_success(), "{kind}: {status:?}");
+    }
+}
+
+#[test]
+fn no_repository_can_be_planted_where_there_was_none() {
+    // Landlock cannot hold back one new name; its limits say so.
+    if !kinds().contains(&Requirement::Bubblewrap) {
+        return;
+    }
+    let field = Field::new();
+    let git = field.workspace.join(".git");
+    std::fs::remove_dir_all(&git).unwrap();
+    let sandbox = field.sandbox(Requirement::Bubblewrap);
+    for script in [
+        "mkdir -p ../.git/hooks && echo x > ../.git/hooks/post-commit",
+        "git init -q ..",
+        "rmdir ../.git; mkdir ../.git && echo x > ../.git/config",
+        "mv ../.git ../old",
+    ] {
+        field.run(&sandbox, script);
+        assert!(!git.exists(), "{script}");
+    }
+    assert!(field.run(&sandbox, "echo x > ../top").is_success());
+}
+
+#[test]
+fn files_we_act_on_can_be_held() {
+    for kind in kinds() {
+        let field = Field::new();
+        let sandbox = field.sandbox(kind).read_only("notes").read_only("missing");
+        for script in [
+            "echo x > ../notes",
+            "rm ../notes",
+            "mv ../notes old",
+            "mv new ../notes",
+        ] {
+            field.run(&sandbox, &format!("echo x > new; {script}"));
+            let notes = std::fs::read_to_string(field.workspace.join("notes"));
+            assert_eq!(notes.unwrap(), "notes\n", "{kind}: {script}");
+        }
+    }
+}
+
+#[test]
+fn a_sandbox_that_cannot_be_made_is_refused() {
+    let check = |sandbox: exec::sandbox::Sandbox, part: &str| {
+        let error = run(&shell("true").sandbox(sandbox)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidSandbox, "{error}");
+        assert!(error.to_string().contains(part), "{error}");
+    };
+    for kind in kinds() {
+        let field = Field::new();
+        let sandbox = |dir: &Path| exec::sandbox::Sandbox::new(dir).requirement(kind);
+        check(sandbox(Path::new("/no/such/dir")), "`/no/such/dir`");
+        check(sandbox(Path::new("/")), "the whole file system");
+        check(sandbox(Path::new("/etc/passwd")), "is not a directory");
+        check(field.sandbox(kind).hide(&field.workspace), "hide less");
+        check(field.sandbox(kind).hide("/"), "hide less");
+        check(field.sandbox(kind).writable("notes/x"), "cannot be created");
+    }
+}
