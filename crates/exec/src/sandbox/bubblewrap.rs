@@ -297,7 +297,7 @@ fn try_out() -> Result<(), String> {
     let sandbox = Sandbox::new(&inside)
         .hide(inside.join(".git"))
         .requirement(Requirement::Bubblewrap);
-    let script = ": > file && ! { : > .git/file; } 2>/dev/null && ! { : > /etc/drawloom-probe; } 2>/dev/null";
+    let script = "echo > file && ! { echo > .git/file; } 2>/dev/null && ! { echo > /etc/drawloom-probe; } 2>/dev/null";
     let invocation = crate::shell(script).timeout(PROBE_TIMEOUT).sandbox(sandbox);
     let outcome = super::cage::run_unprobed(&invocation).map_err(|error| error.to_string())?;
     if !outcome.is_success() {
