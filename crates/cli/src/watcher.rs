@@ -105,8 +105,8 @@ impl Observer for Watcher {
                 ));
             }
             Event::Correcting { why } => {
-                let why = why.lines().next().unwrap_or_default();
-                self.say(format!("note: the reply is sent back once: {why}"));
+                let lines: Vec<&str> = why.lines().map(str::trim).take(2).collect();
+                self.say(format!("note: the reply is sent back: {}", lines.join(" ")));
             }
             Event::Note(text) => self.say(format!("note: {text}")),
             Event::Warning(text) => self.say(format!("warning: {text}")),
