@@ -17,14 +17,14 @@ use crate::{Access, ChangeSet, Denial, Error, ErrorKind, Kind, RelPath};
 #[derive(Debug)]
 pub struct Reader {
     file: io::Take<File>,
-    bytes: u64,
+    size_bytes: u64,
 }
 
 impl Reader {
     /// How many bytes the file had when it was opened.
     #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.bytes
+    pub fn size_bytes(&self) -> u64 {
+        self.size_bytes
     }
 }
 
@@ -91,7 +91,7 @@ impl Workspace {
         let opened = self.open_file(path)?;
         Ok(opened.map(|(file, stat)| Reader {
             file: file.take(self.limits.read_bytes_max),
-            bytes: size_of(&stat),
+            size_bytes: size_of(&stat),
         }))
     }
 

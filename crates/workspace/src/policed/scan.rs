@@ -86,7 +86,9 @@ pub(super) struct Names {
 pub(super) fn names(fd: BorrowedFd<'_>, dir: &RelPath, entries_max: usize) -> Result<Names, Error> {
     let failed = |source: io::Error| Error::io("listing", dir, source);
     let mut read = Names::default();
-    for entry in Dir::read_from(fd).map_err(|errno| failed(errno.into()))? {
+    // The root's own handle is for resolving only, so it is opened once more for reading.
+    let opened = open_dir(fd, ".").map_err(failed)?;
+    for entry in Dir::new(opened).map_err(|errno| failed(errno.into()))? {
         let entry = entry.map_err(|errno| failed(errno.into()))?;
         let name = match entry.file_name().to_str() {
             Ok("." | "..") => continue,

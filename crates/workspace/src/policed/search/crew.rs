@@ -8,6 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Instant;
 
+use grep_matcher::LineTerminator;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use rustix::fs::Stat;
 
@@ -133,6 +134,7 @@ impl<'s> Crew<'s> {
         let context = self.query.context_lines.min(CONTEXT_LINES_MAX);
         let heap_max = usize::try_from(self.space.limits.read_bytes_max).unwrap_or(usize::MAX);
         let searcher = SearcherBuilder::new()
+            .line_terminator(LineTerminator::crlf())
             .line_number(true)
             .before_context(context)
             .after_context(context)
