@@ -34,7 +34,6 @@ pub trait Journal: Send {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
     /// What was asked and answered.
-    #[serde(flatten)]
     pub reply: Reply,
     /// One result for each tool call of the answer, in their order.
     pub results: Vec<ToolResult>,
