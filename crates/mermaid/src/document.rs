@@ -1,0 +1,169 @@
+//! A diagram's text and everything read from it.
+
+use serde_json::{Value, json};
+
+use crate::clean;
+use crate::data;
+use crate::diagram::{Diagram, Places, gather};
+use crate::error::{Error, Fault, ProblemKind};
+use crate::parser;
+use crate::span::Span;
+use crate::syntax::{Comment, FrontMatter, Statement};
+
+/// The longest text that is read.
+pub const SOURCE_BYTES_MAX: usize = 16 << 20;
+
+/// A diagram's text, what it means, and where each part of it stands.
+#[derive(Clone, Debug)]
+pub struct Document {
+    pub(crate) source: String,
+    pub(crate) statements: Vec<Statement>,
+    pub(crate) places: Places,
+    diagram: Diagram,
+    keyword: Span,
+    direction: Option<Span>,
+    front_matter: Option<FrontMatter>,
+    directives: Vec<Span>,
+    comments: Vec<Comment>,
+}
+
+/// Reads a flowchart.
+///
+/// # Errors
+///
+/// Every problem of the text that could be told apart, with its place and often a hint.
+pub fn parse(source: &str) -> Result<Document, Error> {
+    let fail = |fault: Fault| Error::new(source, vec![fault]);
+    if source.len() > SOURCE_BYTES_MAX {
+        let bytes = source.len();
+        let message =
+            format!("The text has {bytes} bytes, more than SOURCE_BYTES_MAX = {SOURCE_BYTES_MAX}.");
+        return Err(fail(Fault::new(
+            ProblemKind::Limit,
+            message,
+            Span::default(),
+        )));
+    }
+    let (cleaned, trivia) = clean::clean(source);
+    if let Some(front) = &trivia.front_matter {
+        data::read(&front.body).map_err(|detail| {
+            let message = format!("The front matter is not valid YAML: {detail}.");
+            fail(Fault::new(ProblemKind::FrontMatter, message, front.span))
+        })?;
+    }
+    let parsed = parser::parse(&cleaned);
+    if !parsed.faults.is_empty() {
+        return Err(Error::new(source, parsed.faults));
+    }
+    let written = |span: Span| span.of(source).to_owned();
+    let (diagram, places) = gather(parsed.direction, &parsed.statements, written)
+        .map_err(|faults| Error::new(source, faults))?;
+    Ok(Document {
+        source: source.to_owned(),
+        statements: parsed.statements,
+        places,
+        diagram,
+        keyword: parsed.keyword,
+        direction: parsed.direction_span,
+        front_matter: trivia.front_matter,
+        directives: trivia.directives,
+        comments: trivia.comments,
+    })
+}
+
+impl Document {
+    /// The text, as it was given or as edits made it.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// What the text says.
+    #[must_use]
+    pub fn diagram(&self) -> &Diagram {
+        &self.diagram
+    }
+
+    /// The statements in their order.
+    #[must_use]
+    pub fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
+    /// The `%%` lines in their order.
+    #[must_use]
+    pub fn comments(&self) -> &[Comment] {
+        &self.comments
+    }
+
+    #[must_use]
+    pub fn front_matter(&self) -> Option<&FrontMatter> {
+        self.front_matter.as_ref()
+    }
+
+    /// The `%%{ … }%%` blocks.
+    #[must_use]
+    pub fn directives(&self) -> &[Span] {
+        &self.directives
+    }
+
+    /// Where the header's keyword stands, and its direction.
+    #[must_use]
+    pub fn header(&self) -> (Span, Option<Span>) {
+        (self.keyword, self.direction)
+    }
+
+    /// The first place where a node is written, with its brackets.
+    #[must_use]
+    pub fn node_span(&self, id: &str) -> Option<Span> {
+        let index = self.diagram.nodes.iter().position(|node| node.id == id)?;
+        let place = self.places.mentions.get(index)?.first()?;
+        self.mention(*place).map(|mention| mention.span)
+    }
+
+    /// Where the link of an edge is written, by the edge's index.
+    #[must_use]
+    pub fn edge_span(&self, edge: usize) -> Option<Span> {
+        self.link(edge).map(|link| link.span)
+    }
+
+    /// The line a place stands on, counted from 1.
+    #[must_use]
+    pub fn line_of(&self, span: Span) -> usize {
+        let before = self.source.get(..span.start).unwrap_or(&self.source);
+        before.matches('\n').count() + 1
+    }
+}
+
+impl Diagram {
+    /// The diagram as `{direction, nodes, edges, subgraphs}`.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let nodes = self.nodes.iter().map(
+            |node| json!({ "id": node.id, "text": node.label.text, "shape": node.shape.name() }),
+        );
+        let edges = self.edges.iter().map(|edge| {
+            let mut value = json!({
+                "from": edge.from,
+                "to": edge.to,
+                "label": edge.label.text,
+                "kind": edge.arrow.heads.name(),
+                "stroke": edge.arrow.stroke.name(),
+                "length": edge.arrow.length,
+            });
+            if let (Some(id), Some(fields)) = (&edge.id, value.as_object_mut()) {
+                fields.insert("id".to_owned(), json!(id));
+            }
+            value
+        });
+        let subgraphs = self.subgraphs.iter().map(|subgraph| {
+            json!({ "id": subgraph.id, "title": subgraph.title.text, "nodes": subgraph.nodes })
+        });
+        json!({
+            "direction": self.direction.name(),
+            "nodes": nodes.collect::<Vec<_>>(),
+            "edges": edges.collect::<Vec<_>>(),
+            "subgraphs": subgraphs.collect::<Vec<_>>(),
+        })
+    }
+}

@@ -1,0 +1,206 @@
+//! The one error of the crate: what is wrong with a diagram, where, and what would be right.
+
+use std::fmt;
+
+use crate::span::Span;
+
+/// How many problems of one text are reported.
+pub const PROBLEMS_MAX: usize = 20;
+/// How many characters of a source line are shown around a problem.
+const EXCERPT_CHARS_MAX: usize = 100;
+
+/// Why a text is not a diagram. It holds at least one problem, the first one first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    problems: Vec<Problem>,
+}
+
+/// One thing that is wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub kind: ProblemKind,
+    /// A sentence.
+    pub message: String,
+    /// What to write instead, where that can be told.
+    pub hint: Option<String>,
+    pub span: Span,
+    /// Counted from 1.
+    pub line: usize,
+    /// Counted from 1, in characters.
+    pub column: usize,
+    /// The line of the source, cut to a readable width.
+    pub excerpt: String,
+    /// Where the caret stands below the excerpt, counted from 0, and how wide it is.
+    pub caret: (usize, usize),
+}
+
+/// What sort of problem it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProblemKind {
+    /// The text is longer than a limit allows.
+    Limit,
+    /// The text does not begin as a flowchart does.
+    Header,
+    /// The front matter is not YAML.
+    FrontMatter,
+    /// Something stands where the grammar has no place for it.
+    Syntax,
+    /// A bracket, quote or subgraph is never closed.
+    Unclosed,
+    /// `@{ … }` is not YAML, or has a value Mermaid does not take.
+    Data,
+    /// A shape that does not exist.
+    Shape,
+    /// The two ends of a link do not fit together.
+    Arrow,
+    /// `linkStyle` names a link that does not exist.
+    LinkStyle,
+}
+
+impl ProblemKind {
+    /// A name to branch on.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            ProblemKind::Limit => "limit",
+            ProblemKind::Header => "header",
+            ProblemKind::FrontMatter => "front-matter",
+            ProblemKind::Syntax => "syntax",
+            ProblemKind::Unclosed => "unclosed",
+            ProblemKind::Data => "data",
+            ProblemKind::Shape => "shape",
+            ProblemKind::Arrow => "arrow",
+            ProblemKind::LinkStyle => "link-style",
+        }
+    }
+}
+
+/// A problem before its place is known as line and column.
+#[derive(Clone, Debug)]
+pub(crate) struct Fault {
+    pub(crate) kind: ProblemKind,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+    pub(crate) span: Span,
+}
+
+impl Fault {
+    pub(crate) fn new(kind: ProblemKind, message: impl Into<String>, span: Span) -> Self {
+        Fault {
+            kind,
+            message: message.into(),
+            hint: None,
+            span,
+        }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl Error {
+    pub(crate) fn new(source: &str, faults: Vec<Fault>) -> Self {
+        let problems = faults.into_iter().take(PROBLEMS_MAX);
+        Error {
+            problems: problems.map(|fault| placed(source, fault)).collect(),
+        }
+    }
+
+    /// What is wrong, in the order it was met.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// Every problem with its place in a file, its line and a caret, as a person reads it.
+    #[must_use]
+    pub fn report(&self, file: &str) -> String {
+        let shown: Vec<String> = self.problems.iter().map(|p| p.report(file)).collect();
+        shown.join("\n")
+    }
+}
+
+impl Problem {
+    /// The problem with its place in a file, its line and a caret, over several lines.
+    #[must_use]
+    pub fn report(&self, file: &str) -> String {
+        let Problem { line, column, .. } = self;
+        let number = line.to_string();
+        let margin = " ".repeat(number.len());
+        let caret = " ".repeat(self.caret.0) + &"^".repeat(self.caret.1);
+        let mut out = format!(
+            "{file}:{line}:{column}: {}\n{margin} |\n{number} | {}\n{margin} | {caret}\n",
+            self.message, self.excerpt
+        );
+        if let Some(hint) = &self.hint {
+            out.push_str(&format!("{margin} = hint: {hint}\n"));
+        }
+        out
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(first) = self.problems.first() else {
+            return Ok(());
+        };
+        write!(
+            f,
+            "line {}, column {}: {}",
+            first.line, first.column, first.message
+        )?;
+        match self.problems.len() {
+            0 | 1 => Ok(()),
+            more => write!(f, " (and {} more)", more - 1),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+fn placed(source: &str, fault: Fault) -> Problem {
+    let start = floor(source, fault.span.start);
+    let line_start = source[..start].rfind('\n').map_or(0, |at| at + 1);
+    let line = source[..line_start].matches('\n').count() + 1;
+    let column = source[line_start..start].chars().count();
+    let text = source[line_start..].lines().next().unwrap_or("");
+    let end = floor(source, fault.span.end.max(start)).min(line_start + text.len());
+    let width = source
+        .get(start..end)
+        .map_or(0, |shown| shown.chars().count());
+    let skipped = column.saturating_sub(EXCERPT_CHARS_MAX / 2);
+    let mut excerpt: String = text.chars().skip(skipped).take(EXCERPT_CHARS_MAX).collect();
+    let mut caret = column - skipped;
+    if skipped > 0 {
+        excerpt.insert(0, '…');
+        caret += 1;
+    }
+    if text.chars().nth(skipped + EXCERPT_CHARS_MAX).is_some() {
+        excerpt.push('…');
+    }
+    let shown = excerpt.chars().count();
+    Problem {
+        kind: fault.kind,
+        message: fault.message,
+        hint: fault.hint,
+        span: Span {
+            start,
+            end: end.max(start),
+        },
+        line,
+        column: column + 1,
+        excerpt: excerpt.replace('\t', " "),
+        caret: (caret, width.clamp(1, shown.saturating_sub(caret).max(1))),
+    }
+}
+
+fn floor(source: &str, at: usize) -> usize {
+    let mut at = at.min(source.len());
+    while !source.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}

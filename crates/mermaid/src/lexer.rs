@@ -1,0 +1,789 @@
+//! Cleaned text → tokens. The rules and their order are Mermaid's: the first that matches wins.
+//!
+//! What a character means depends on the state, a stack that brackets and quotes push and pop. A
+//! run that several rules would scan again and again is measured once and remembered, so the time
+//! is linear in the text.
+
+use crate::chars::{is_letter, is_space, is_word, stops_dot};
+use crate::token::{Kind, Token};
+
+/// What the next characters are read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Initial,
+    Direction,
+    AccTitle,
+    AccDescr,
+    AccDescrBlock,
+    ShapeData,
+    ShapeString,
+    CallbackName,
+    CallbackArgs,
+    Click,
+    Markdown,
+    Quoted,
+    Edge,
+    ThickEdge,
+    DottedEdge,
+    Text,
+    Slanted,
+    Ellipse,
+}
+
+/// What a rule found: how many bytes, and the token they are, if any.
+type Found = Option<(usize, Option<Kind>)>;
+
+pub(crate) struct Lexer<'t> {
+    text: &'t str,
+    at: usize,
+    states: Vec<State>,
+    headers: usize,
+    done: bool,
+    /// The next token begins a statement, as far as separators tell.
+    fresh: bool,
+    space: Run,
+    unspaced: Run,
+    /// Where the last `@` of the unspaced run stands that may end an edge's id.
+    link_id_end: Option<usize>,
+}
+
+/// A run of characters of one class: valid for every place from `start` to `end`.
+#[derive(Clone, Copy, Default)]
+struct Run {
+    start: usize,
+    end: usize,
+}
+
+impl Run {
+    fn covers(self, at: usize) -> bool {
+        self.start <= at && at < self.end
+    }
+}
+
+impl<'t> Lexer<'t> {
+    pub(crate) fn new(text: &'t str) -> Self {
+        Lexer {
+            text,
+            at: 0,
+            states: Vec::new(),
+            headers: 0,
+            done: false,
+            fresh: true,
+            space: Run::default(),
+            unspaced: Run::default(),
+            link_id_end: None,
+        }
+    }
+
+    /// Goes on at a place as if a statement began there.
+    pub(crate) fn resume(&mut self, at: usize) {
+        self.at = at.min(self.text.len());
+        self.states.clear();
+        self.headers = self.headers.max(1);
+        self.done = false;
+        self.fresh = true;
+    }
+
+    pub(crate) fn next(&mut self) -> Token {
+        loop {
+            if self.done {
+                return self.token(Kind::End, 0);
+            }
+            let at_end = self.at >= self.text.len();
+            self.done = at_end;
+            let Some((bytes, kind)) = self.step() else {
+                let kind = if at_end { Kind::End } else { Kind::Unknown };
+                return self.token(kind, 0);
+            };
+            if let Some(kind) = kind {
+                self.fresh = match kind {
+                    Kind::Newline | Kind::Semi | Kind::NoDir | Kind::EndWord => true,
+                    Kind::Direction | Kind::AccTitleValue | Kind::AccDescrValue => true,
+                    Kind::AccDescrBlock => true,
+                    Kind::Space => self.fresh,
+                    _ => false,
+                };
+                return self.token(kind, bytes);
+            }
+            self.at += bytes;
+        }
+    }
+
+    fn token(&mut self, kind: Kind, bytes: usize) -> Token {
+        let start = self.at;
+        self.at += bytes;
+        Token {
+            kind,
+            start,
+            end: self.at,
+        }
+    }
+
+    fn state(&self) -> State {
+        self.states.last().copied().unwrap_or(State::Initial)
+    }
+
+    fn rest(&self) -> &'t str {
+        self.text.get(self.at..).unwrap_or("")
+    }
+
+    fn step(&mut self) -> Found {
+        match self.state() {
+            State::Initial => self.initial(),
+            State::Direction => self.direction(),
+            State::AccTitle => self.line_value(Kind::AccTitleValue),
+            State::AccDescr => self.line_value(Kind::AccDescrValue),
+            State::AccDescrBlock => self.until('}', Kind::AccDescrBlock),
+            State::ShapeData => self.shape_data(),
+            State::ShapeString => self.shape_string(),
+            State::CallbackName => self.callback_name(),
+            State::CallbackArgs => self.until(')', Kind::CallbackArgs),
+            State::Click => self.click(),
+            State::Markdown => self.markdown(),
+            State::Quoted => self.quoted(),
+            State::Edge | State::ThickEdge | State::DottedEdge => self.edge(),
+            State::Text => self.bracketed(),
+            State::Slanted => self.slanted(),
+            State::Ellipse => self.ellipse(),
+        }
+    }
+
+    fn push(&mut self, state: State, bytes: usize, kind: Option<Kind>) -> Found {
+        self.states.push(state);
+        Some((bytes, kind))
+    }
+
+    fn pop(&mut self, bytes: usize, kind: Option<Kind>) -> Found {
+        self.states.pop();
+        Some((bytes, kind))
+    }
+
+    // ---- runs measured once ----
+
+    /// How many bytes of white space stand here.
+    fn spaces(&mut self) -> usize {
+        if !self.space.covers(self.at) {
+            let rest = self.rest();
+            let bytes = rest.find(|c| !is_space(c)).unwrap_or(rest.len());
+            self.space = Run {
+                start: self.at,
+                end: self.at + bytes,
+            };
+        }
+        self.space.end.max(self.at) - self.at
+    }
+
+    /// The length of `…@` that may stand before a link as its id.
+    fn link_id(&mut self) -> Option<usize> {
+        if !self.unspaced.covers(self.at) {
+            let rest = self.rest();
+            let stops =
+                |c: char| is_space(c) || matches!(c, '"' | '[' | ']' | '(' | ')' | '{' | '}' | '|');
+            let bytes = rest.find(stops).unwrap_or(rest.len());
+            self.unspaced = Run {
+                start: self.at,
+                end: self.at + bytes,
+            };
+            let ends = |at: &(usize, &str)| {
+                let next = rest[at.0 + 1..].chars().next();
+                next.is_some_and(|c| c != '{' && c != '"')
+            };
+            let mut found = rest[..bytes].rmatch_indices('@');
+            self.link_id_end = found.find(ends).map(|(at, _)| self.at + at);
+        }
+        let end = self.link_id_end?;
+        (end > self.at).then(|| end + 1 - self.at)
+    }
+
+    // ---- the rules of each state ----
+
+    fn initial(&mut self) -> Found {
+        let rest = self.rest();
+        self.words(rest)
+            .or_else(|| self.direction_statement(rest))
+            .or_else(|| self.link_id().map(|bytes| (bytes, Some(Kind::LinkId))))
+            .or_else(|| marks(rest))
+            .or_else(|| self.links(rest))
+            .or_else(|| self.openings(rest))
+            .or_else(|| late_marks(rest))
+            .or_else(|| id_part(rest))
+            .or_else(|| self.late_openings(rest))
+            .or_else(|| blank(rest))
+    }
+
+    /// Statements and reserved words.
+    fn words(&mut self, rest: &str) -> Found {
+        if let Some(found) = self.accessibility(rest) {
+            return Some(found);
+        }
+        if rest.starts_with("@{") {
+            return self.push(State::ShapeData, 2, Some(Kind::ShapeData));
+        }
+        if let Some(bytes) = word_and_space(rest, "call") {
+            return self.push(State::CallbackName, bytes, None);
+        }
+        if rest.starts_with('"') {
+            return self.quote(rest);
+        }
+        if rest.starts_with("href") && rest[4..].starts_with(is_space) {
+            let space = rest[4..].chars().next().map_or(0, char::len_utf8);
+            return Some((4 + space, Some(Kind::Href)));
+        }
+        if let Some(bytes) = word_and_space(rest, "click") {
+            return self.push(State::Click, bytes, None);
+        }
+        let (word, kind) = WORDS.iter().find(|(word, _)| starts_word(rest, word))?;
+        if *kind == Kind::Graph {
+            self.headers += 1;
+            if self.headers == 1 {
+                self.states.push(State::Direction);
+            }
+        }
+        let mut bytes = word.len();
+        if *kind == Kind::EndWord {
+            let after = &rest[bytes..];
+            bytes += after.find(|c| !is_space(c)).unwrap_or(after.len());
+        }
+        Some((bytes, Some(*kind)))
+    }
+
+    fn accessibility(&mut self, rest: &str) -> Found {
+        let (state, kind, after) = if let Some(after) = rest.strip_prefix("accTitle") {
+            (State::AccTitle, Kind::AccTitle, after)
+        } else {
+            (
+                State::AccDescr,
+                Kind::AccDescr,
+                rest.strip_prefix("accDescr")?,
+            )
+        };
+        let mark = after.trim_start_matches(is_space);
+        let value = |mark: &str| rest.len() - mark[1..].trim_start_matches(is_space).len();
+        if mark.starts_with(':') {
+            return self.push(state, value(mark), Some(kind));
+        }
+        if mark.starts_with('{') && state == State::AccDescr {
+            return self.push(State::AccDescrBlock, value(mark), None);
+        }
+        None
+    }
+
+    /// `direction LR`, where a statement may begin. Mermaid takes any line with these words for
+    /// one, labels included, and drops the rest of it.
+    fn direction_statement(&self, rest: &str) -> Found {
+        if !self.fresh {
+            return None;
+        }
+        let start = rest.trim_start_matches(|c| is_space(c) && !stops_dot(c));
+        let after = start.strip_prefix("direction")?;
+        let word = after.trim_start_matches(is_space);
+        let known = ["TB", "BT", "RL", "LR", "TD"];
+        if word.len() == after.len() || !known.iter().any(|known| word.starts_with(known)) {
+            return None;
+        }
+        let line = &word[..word.find(['\n', ';']).unwrap_or(word.len())];
+        Some((rest.len() - word.len() + line.len(), Some(Kind::Direction)))
+    }
+
+    /// Links, in any state that reads them.
+    fn links(&mut self, rest: &str) -> Found {
+        let space = self.spaces();
+        let after = &rest[space..];
+        let head = after.strip_prefix(['x', 'o', '<']).unwrap_or(after);
+        let found = match head.as_bytes().first() {
+            Some(b'-' | b'=' | b'.') => self.link(head),
+            Some(b'~') if head.len() == after.len() => waves(head).map(|bytes| (bytes, Kind::Link)),
+            _ => None,
+        };
+        let (bytes, kind) = found?;
+        let tail = &head[bytes..];
+        let trailing = tail.find(|c| !is_space(c)).unwrap_or(tail.len());
+        Some((rest.len() - tail.len() + trailing, Some(kind)))
+    }
+
+    /// A whole link, or the first half of one with text in its middle.
+    fn link(&mut self, head: &str) -> Option<(usize, Kind)> {
+        let lines = [("--", '-', State::Edge), ("==", '=', State::ThickEdge)];
+        for (start, line, state) in lines {
+            if let Some(bytes) = solid(head, line) {
+                return Some((bytes, Kind::Link));
+            }
+            if head.starts_with(start) {
+                self.states.push(state);
+                return Some((2, Kind::StartLink));
+            }
+        }
+        if let Some(bytes) = dotted(head) {
+            return Some((bytes, Kind::Link));
+        }
+        if head.starts_with("-.") {
+            self.states.push(State::DottedEdge);
+            return Some((2, Kind::StartLink));
+        }
+        None
+    }
+
+    /// Brackets that are read before single marks.
+    fn openings(&mut self, rest: &str) -> Found {
+        for (mark, kind, state) in OPENINGS {
+            if rest.starts_with(mark) {
+                return match state {
+                    Some(state) => self.push(state, mark.len(), Some(kind)),
+                    None => Some((mark.len(), Some(kind))),
+                };
+            }
+        }
+        None
+    }
+
+    fn late_openings(&mut self, rest: &str) -> Found {
+        let kind = match rest.as_bytes().first()? {
+            b'|' => Kind::Pipe,
+            b'(' => Kind::ParenOpen,
+            b'[' => Kind::SquareOpen,
+            b'{' => Kind::BraceOpen,
+            _ => return None,
+        };
+        self.push(State::Text, 1, Some(kind))
+    }
+
+    /// Any bracket, in a state that is not the outermost one.
+    fn nested(&mut self, rest: &str) -> Found {
+        let nestable = OPENINGS.iter().find(|(mark, kind, _)| {
+            rest.starts_with(mark) && !matches!(kind, Kind::PropertyOpen | Kind::TagEnd)
+        });
+        if let Some((mark, kind, Some(state))) = nestable {
+            return self.push(*state, mark.len(), Some(*kind));
+        }
+        self.late_openings(rest)
+    }
+
+    fn quote(&mut self, rest: &str) -> Found {
+        if rest.starts_with("\"`") {
+            return self.push(State::Markdown, 2, None);
+        }
+        self.push(State::Quoted, 1, None)
+    }
+
+    fn direction(&mut self) -> Found {
+        let rest = self.rest();
+        if rest.starts_with('"') {
+            return self.quote(rest);
+        }
+        let space = self.spaces();
+        if let Some(newline) = rest[..space].rfind('\n') {
+            return self.pop(newline + 1, Some(Kind::NoDir));
+        }
+        let word = &rest[space..];
+        for known in ["LR", "RL", "TB", "BT", "TD", "BR", "v"] {
+            if starts_word(word, known) {
+                return self.pop(space + known.len(), Some(Kind::Dir));
+            }
+        }
+        if word.starts_with(['<', '>', '^']) {
+            return self.pop(space + 1, Some(Kind::Dir));
+        }
+        None
+    }
+
+    fn line_value(&mut self, kind: Kind) -> Found {
+        let rest = self.rest();
+        let bytes = rest.find('\n').unwrap_or(rest.len());
+        self.pop(bytes, Some(kind))
+    }
+
+    /// Everything up to a closing mark as one token, then the mark.
+    fn until(&mut self, mark: char, kind: Kind) -> Found {
+        let rest = self.rest();
+        if rest.starts_with(mark) {
+            return self.pop(1, None);
+        }
+        Some((rest.find(mark).unwrap_or(rest.len()), Some(kind)))
+    }
+
+    fn shape_data(&mut self) -> Found {
+        let rest = self.rest();
+        if rest.starts_with('"') {
+            return self.push(State::ShapeString, 1, Some(Kind::ShapeData));
+        }
+        if rest.starts_with('}') {
+            return self.pop(1, None);
+        }
+        let bytes = rest.find(['}', '^', '"']).unwrap_or(rest.len());
+        (bytes > 0).then_some((bytes, Some(Kind::ShapeData)))
+    }
+
+    fn shape_string(&mut self) -> Found {
+        let rest = self.rest();
+        if rest.starts_with('"') {
+            return self.pop(1, Some(Kind::ShapeData));
+        }
+        let bytes = rest.find('"').unwrap_or(rest.len());
+        (bytes > 0).then_some((bytes, Some(Kind::ShapeData)))
+    }
+
+    fn callback_name(&mut self) -> Found {
+        let rest = self.rest();
+        if let Some(after) = rest.strip_prefix('(') {
+            let inner = after.trim_start_matches(is_space);
+            if inner.starts_with(')') {
+                return self.pop(rest.len() - inner.len() + 1, None);
+            }
+            self.states.pop();
+            return self.push(State::CallbackArgs, 1, None);
+        }
+        Some((
+            rest.find('(').unwrap_or(rest.len()),
+            Some(Kind::CallbackName),
+        ))
+    }
+
+    fn click(&mut self) -> Found {
+        let rest = self.rest();
+        if rest.starts_with('"') {
+            return self.quote(rest);
+        }
+        if let Some(space) = rest.chars().next().filter(|c| is_space(*c)) {
+            return self.pop(space.len_utf8(), None);
+        }
+        let bytes = rest.find(is_space).unwrap_or(rest.len());
+        Some((bytes, Some(Kind::Click)))
+    }
+
+    fn markdown(&mut self) -> Found {
+        let rest = self.rest();
+        let bytes = rest.find(['`', '"']).unwrap_or(rest.len());
+        if bytes > 0 {
+            return Some((bytes, Some(Kind::MdStr)));
+        }
+        if rest.starts_with("`\"") {
+            return self.pop(2, None);
+        }
+        if rest.starts_with('"') {
+            return self.quote(rest);
+        }
+        None
+    }
+
+    fn quoted(&mut self) -> Found {
+        let rest = self.rest();
+        if rest.starts_with("\"`") {
+            return self.push(State::Markdown, 2, None);
+        }
+        if rest.starts_with('"') {
+            return self.pop(1, None);
+        }
+        let bytes = rest.find('"').unwrap_or(rest.len());
+        (bytes > 0).then_some((bytes, Some(Kind::Str)))
+    }
+
+    /// The text in the middle of a link, up to the link's second half.
+    fn edge(&mut self) -> Found {
+        let rest = self.rest();
+        if rest.starts_with('"') {
+            return self.quote(rest);
+        }
+        let start = self.at;
+        let mut bytes = 0;
+        while let Some(c) = rest[bytes..].chars().next() {
+            self.at = start + bytes;
+            let ends = self.edge_end(&rest[bytes..]);
+            self.at = start;
+            if let (0, Some(end)) = (bytes, ends) {
+                return self.pop(end, Some(Kind::Link));
+            }
+            if ends.is_some() || c == '"' || !self.edge_may_hold(c, &rest[bytes + c.len_utf8()..]) {
+                break;
+            }
+            bytes += c.len_utf8();
+        }
+        (bytes > 0).then_some((bytes, Some(Kind::EdgeText)))
+    }
+
+    fn edge_may_hold(&self, c: char, next: &str) -> bool {
+        match self.state() {
+            State::ThickEdge => c != '=',
+            State::DottedEdge => c != '.',
+            _ => c != '-' || !next.starts_with('-'),
+        }
+    }
+
+    /// The second half of the link whose text is being read.
+    fn edge_end(&mut self, rest: &str) -> Option<usize> {
+        let space = self.spaces();
+        let after = &rest[space..];
+        let head = after.strip_prefix(['x', 'o', '<']).unwrap_or(after);
+        let bytes = match self.state() {
+            State::ThickEdge => solid(head, '='),
+            State::DottedEdge => dotted(head),
+            _ => solid(head, '-'),
+        }?;
+        let tail = &head[bytes..];
+        let trailing = tail.find(|c| !is_space(c)).unwrap_or(tail.len());
+        Some(rest.len() - tail.len() + trailing)
+    }
+
+    /// The text of a node or of `|…|`.
+    fn bracketed(&mut self) -> Found {
+        let rest = self.rest();
+        if rest.starts_with('"') {
+            return self.quote(rest);
+        }
+        if let Some(found) = self.invisible(rest) {
+            return Some(found);
+        }
+        for (mark, kind) in CLOSINGS {
+            if rest.starts_with(mark) {
+                return self.pop(mark.len(), Some(kind));
+            }
+        }
+        if let Some(found) = self.nested(rest) {
+            return Some(found);
+        }
+        let stops = ['[', ']', '(', ')', '{', '}', '|', '"'];
+        let bytes = rest.find(stops).unwrap_or(rest.len());
+        (bytes > 0).then_some((bytes, Some(Kind::Text)))
+    }
+
+    /// The text of the shapes with slanted sides.
+    fn slanted(&mut self) -> Found {
+        let rest = self.rest();
+        if rest.starts_with('"') {
+            return self.quote(rest);
+        }
+        if let Some(found) = self.invisible(rest) {
+            return Some(found);
+        }
+        let doubled = ["(-", "([", "[[", "[(", "((("];
+        if !doubled.iter().any(|mark| rest.starts_with(mark)) {
+            let mut chars = rest.chars();
+            let (first, second) = (chars.next(), chars.next());
+            if second == Some(']') {
+                match first {
+                    Some('\\' | '(' | '?' | '=' | ']' | ')') => {
+                        return self.pop(2, Some(Kind::BackslashClose));
+                    }
+                    Some('/') => return self.pop(2, Some(Kind::SlashClose)),
+                    _ => {}
+                }
+            }
+            if matches!(first, Some('/' | '\\')) {
+                return Some((1, Some(Kind::Text)));
+            }
+            let stops = ['\\', '[', ']', '(', ')', '{', '}', '/'];
+            let bytes = rest.find(stops).unwrap_or(rest.len());
+            if bytes > 0 {
+                return Some((bytes, Some(Kind::Text)));
+            }
+        }
+        self.nested(rest)
+    }
+
+    /// The text between `(-` and `-)`.
+    fn ellipse(&mut self) -> Found {
+        let rest = self.rest();
+        if rest.starts_with('"') {
+            return self.quote(rest);
+        }
+        let start = self.at;
+        let mut bytes = 0;
+        while let Some(c) = rest[bytes..].chars().next() {
+            let here = &rest[bytes..];
+            self.at = start + bytes;
+            let link = self.invisible(here);
+            self.at = start;
+            if bytes == 0 && link.is_some() {
+                return link;
+            }
+            let closes = matches!(c, '-' | '/' | ')') && here[1..].starts_with(')');
+            if closes && bytes == 0 {
+                return self.pop(2, Some(Kind::EllipseClose));
+            }
+            if closes || link.is_some() || matches!(c, '(' | ')' | '[' | ']' | '{' | '}' | '"') {
+                break;
+            }
+            bytes += c.len_utf8();
+        }
+        if bytes == 0 {
+            return self.nested(rest);
+        }
+        Some((bytes, Some(Kind::Text)))
+    }
+
+    fn invisible(&mut self, rest: &str) -> Found {
+        let space = self.spaces();
+        let after = &rest[space..];
+        let bytes = waves(after)?;
+        let tail = &after[bytes..];
+        let trailing = tail.find(|c| !is_space(c)).unwrap_or(tail.len());
+        Some((space + bytes + trailing, Some(Kind::Link)))
+    }
+}
+
+const WORDS: [(&str, Kind); 16] = [
+    ("style", Kind::Style),
+    ("default", Kind::Default),
+    ("linkStyle", Kind::LinkStyle),
+    ("interpolate", Kind::Interpolate),
+    ("classDef", Kind::ClassDef),
+    ("class", Kind::Class),
+    ("flowchart-elk", Kind::Graph),
+    ("swimlane-beta", Kind::Graph),
+    ("graph", Kind::Graph),
+    ("flowchart", Kind::Graph),
+    ("subgraph", Kind::Subgraph),
+    ("end", Kind::EndWord),
+    ("_self", Kind::LinkTarget),
+    ("_blank", Kind::LinkTarget),
+    ("_parent", Kind::LinkTarget),
+    ("_top", Kind::LinkTarget),
+];
+
+const OPENINGS: [(&str, Kind, Option<State>); 9] = [
+    ("(-", Kind::EllipseOpen, Some(State::Ellipse)),
+    ("([", Kind::StadiumOpen, Some(State::Text)),
+    ("[[", Kind::SubroutineOpen, Some(State::Text)),
+    ("[|", Kind::PropertyOpen, None),
+    (">", Kind::TagEnd, Some(State::Text)),
+    ("[(", Kind::CylinderOpen, Some(State::Text)),
+    ("(((", Kind::TripleOpen, Some(State::Text)),
+    ("[/", Kind::SlashOpen, Some(State::Slanted)),
+    ("[\\", Kind::BackslashOpen, Some(State::Slanted)),
+];
+
+const CLOSINGS: [(&str, Kind); 8] = [
+    ("])", Kind::StadiumClose),
+    ("]]", Kind::SubroutineClose),
+    (")]", Kind::CylinderClose),
+    (")))", Kind::TripleClose),
+    ("|", Kind::Pipe),
+    (")", Kind::ParenClose),
+    ("]", Kind::SquareClose),
+    ("}", Kind::BraceClose),
+];
+
+fn starts_word(rest: &str, word: &str) -> bool {
+    rest.strip_prefix(word)
+        .is_some_and(|after| !after.starts_with(is_word))
+}
+
+fn word_and_space(rest: &str, word: &str) -> Option<usize> {
+    let after = rest.strip_prefix(word)?;
+    let space = after.find(|c| !is_space(c)).unwrap_or(after.len());
+    (space > 0).then_some(word.len() + space)
+}
+
+/// Numbers and the marks that come before links.
+fn marks(rest: &str) -> Found {
+    let first = rest.chars().next()?;
+    if first.is_ascii_digit() {
+        let bytes = rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        return Some((bytes, Some(Kind::Num)));
+    }
+    if rest.starts_with(":::") {
+        return Some((3, Some(Kind::ClassSeparator)));
+    }
+    let kind = match first {
+        '#' if entity(rest).is_some() => return None,
+        '#' => Kind::Hash,
+        ':' => Kind::Colon,
+        '&' => Kind::Amp,
+        ';' => Kind::Semi,
+        ',' => Kind::Comma,
+        '*' => Kind::Mult,
+        _ => return None,
+    };
+    Some((1, Some(kind)))
+}
+
+fn late_marks(rest: &str) -> Found {
+    if rest.starts_with("\\|") {
+        return Some((2, Some(Kind::BackslashPipe)));
+    }
+    if starts_word(rest, "v") {
+        return Some((1, Some(Kind::Down)));
+    }
+    match rest.as_bytes().first()? {
+        b'<' => Some((1, Some(Kind::TagStart))),
+        b'^' => Some((1, Some(Kind::Up))),
+        _ => None,
+    }
+}
+
+/// A part of an id. An entity code cannot stand in one.
+fn id_part(rest: &str) -> Found {
+    let mut bytes = 0;
+    let mut chars = rest.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let next = chars.peek().map(|(_, next)| *next);
+        let fits = match c {
+            '-' => next.is_some_and(|next| !matches!(next, '>' | '-' | '.')),
+            '#' => entity(&rest[at..]).is_none(),
+            c => c.is_ascii_alphanumeric() || "!\"$%&'*+.`?\\_/".contains(c),
+        };
+        if !fits {
+            break;
+        }
+        bytes = at + c.len_utf8();
+    }
+    if bytes > 0 {
+        return Some((bytes, Some(Kind::NodeString)));
+    }
+    let first = rest.chars().next()?;
+    if first == '-' {
+        return Some((1, Some(Kind::Minus)));
+    }
+    is_letter(first).then_some((first.len_utf8(), Some(Kind::UnicodeText)))
+}
+
+fn blank(rest: &str) -> Found {
+    if rest.is_empty() {
+        return Some((0, Some(Kind::Eof)));
+    }
+    let newlines = rest.find(|c| c != '\n').unwrap_or(rest.len());
+    if newlines > 0 {
+        return Some((newlines, Some(Kind::Newline)));
+    }
+    let space = |c: char| is_space(c) && !matches!(c, '\n' | '\r');
+    let bytes = rest.find(|c| !space(c)).unwrap_or(rest.len());
+    (bytes > 0).then_some((bytes, Some(Kind::Space)))
+}
+
+/// The length of `#name;` or `#35;`.
+pub(crate) fn entity(rest: &str) -> Option<usize> {
+    let after = rest.strip_prefix('#')?;
+    let name = after.find(|c| !is_word(c)).unwrap_or(after.len());
+    (name > 0 && after[name..].starts_with(';')).then_some(name + 2)
+}
+
+/// `--` or more with a head, or `---` or more without one; the same for `==`.
+fn solid(head: &str, line: char) -> Option<usize> {
+    let bytes = head.find(|c| c != line).unwrap_or(head.len());
+    if bytes < 2 {
+        return None;
+    }
+    if head[bytes..].starts_with(['x', 'o', '>']) {
+        return Some(bytes + 1);
+    }
+    (bytes > 2).then_some(bytes)
+}
+
+/// `-.-`, `.-` and longer, with or without a head.
+fn dotted(head: &str) -> Option<usize> {
+    let line = head.strip_prefix('-').unwrap_or(head);
+    let after = line.trim_start_matches('.');
+    if after.len() == line.len() {
+        return None;
+    }
+    let tail = after.strip_prefix('-')?;
+    let tail = tail.strip_prefix(['x', 'o', '>']).unwrap_or(tail);
+    Some(head.len() - tail.len())
+}
+
+/// `~~~` or longer.
+fn waves(head: &str) -> Option<usize> {
+    let bytes = head.find(|c| c != '~').unwrap_or(head.len());
+    (bytes > 2).then_some(bytes)
+}
