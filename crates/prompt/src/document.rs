@@ -77,6 +77,13 @@ pub fn json(questionnaire: &Questionnaire, input: &DocumentInput) -> Value {
     })
 }
 
+/// A text in a fence that it cannot close, for contexts that carry files.
+pub fn fenced(language: &str, text: &str) -> String {
+    let fence = fence::around([text]);
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    format!("{fence}{}\n{text}{end}{fence}", info_string(Some(language)))
+}
+
 fn entry(question: &Question) -> Value {
     let contexts: Vec<String> = question.contexts.iter().map(|c| fence::closed(c)).collect();
     let choices: Vec<String> = question
@@ -135,6 +142,12 @@ fn question_json(question: &Question) -> Value {
     }
     put("required", json!(question.required));
     put("schema", schema::of_question(question));
+    if !question.guardrails.is_empty() {
+        put("guardrails", question.guardrails.json());
+    }
+    if let Some(retries) = question.retries {
+        put("retries", json!(retries));
+    }
     put("source", json!(question.source));
     Value::Object(object)
 }

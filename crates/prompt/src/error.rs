@@ -44,6 +44,13 @@ pub enum Error {
         known: String,
         nearest: Option<&'static str>,
     },
+    /// `syntax:` names no language that can be checked.
+    #[error("`{name}` is no language whose syntax is checked. Use one of {known}.{}", did_you_mean(.nearest))]
+    SyntaxUnknown {
+        name: String,
+        known: String,
+        nearest: Option<&'static str>,
+    },
     /// A named bound is exceeded.
     #[error("{what} is too large: {size} exceeds {limit} ({max}).")]
     TooLarge {

@@ -2,7 +2,7 @@
 
 use crate::problem::Rule;
 use crate::questionnaire::{AnswerKind, Question};
-use crate::{fence, schema, strict, text};
+use crate::{fence, guardrails, schema, strict, text};
 use serde_json::{Number, Value};
 
 /// How many allowed values a message lists.
@@ -21,8 +21,15 @@ impl Broken {
     }
 }
 
-/// The typed value that an answer other than `null` means, by the question's kind and schema.
+/// The typed value that an answer other than `null` means, by the question's kind, schema and
+/// guardrails.
 pub(crate) fn typed(question: &Question, value: &Value) -> Result<Value, Broken> {
+    let typed = of_kind(question, value)?;
+    guardrails::check(question, value, &typed)?;
+    Ok(typed)
+}
+
+fn of_kind(question: &Question, value: &Value) -> Result<Value, Broken> {
     let typed = match &question.kind {
         AnswerKind::Any => value.clone(),
         AnswerKind::Text => check_text(value)?,

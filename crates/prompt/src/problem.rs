@@ -31,6 +31,12 @@ pub enum Rule {
     Schema,
     /// The question's schema cannot be used: the template is wrong, not the answer.
     BrokenSchema,
+    /// Shorter or longer than the question's guardrails say.
+    Length,
+    /// Not correct in the language the question's guardrails name.
+    Syntax,
+    /// It imports what the question's guardrails do not let it import.
+    Imports,
     /// Nobody asks for this key.
     UnknownKey,
     /// The answers carry the id of another request.

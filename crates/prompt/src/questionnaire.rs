@@ -2,6 +2,7 @@
 
 use crate::answers::{Answers, REQUEST_KEY};
 use crate::error::Error;
+use crate::guardrails::Guardrails;
 use crate::limits::{CHOICES_MAX, KEY_BYTES_MAX, QUESTIONNAIRE_BYTES_MAX, QUESTIONS_MAX};
 use crate::{schema, text};
 use indexmap::IndexMap;
@@ -131,6 +132,11 @@ pub struct Question {
     pub examples: Vec<String>,
     pub kind: AnswerKind,
     pub schema: Option<Value>,
+    /// What a written answer must keep to beyond its kind.
+    pub guardrails: Guardrails,
+    /// How many more times whoever answers is asked, when the answer is wrong; absent when the
+    /// asker leaves it to whoever puts the question. At most [`crate::limits::RETRIES_MAX`].
+    pub retries: Option<u32>,
     /// An optional question may be left out or answered `null`.
     pub required: bool,
     pub source: Source,
@@ -147,6 +153,8 @@ impl Question {
             examples: Vec::new(),
             kind: AnswerKind::default(),
             schema: None,
+            guardrails: Guardrails::default(),
+            retries: None,
             required: true,
             source,
         }
@@ -181,6 +189,7 @@ impl Question {
             (self.examples == other.examples, "list of examples"),
             (self.kind == other.kind, "kind of answer"),
             (self.schema == other.schema, "schema"),
+            (self.guardrails == other.guardrails, "list of guardrails"),
             (self.required == other.required, "`required`"),
         ]
         .into_iter()
@@ -203,7 +212,7 @@ impl Question {
     }
 
     fn identity(&self) -> Value {
-        json!({
+        let mut identity = json!({
             "key": self.key,
             "contexts": self.contexts,
             "prompt": self.prompt,
@@ -214,7 +223,12 @@ impl Question {
             "language": self.kind.language(),
             "schema": self.schema,
             "required": self.required,
-        })
+        });
+        // A question without guardrails keeps the id it had before there were any.
+        if !self.guardrails.is_empty() {
+            identity["guardrails"] = self.guardrails.json();
+        }
+        identity
     }
 }
 
@@ -330,6 +344,14 @@ impl Questionnaire {
 
     pub fn contexts(&self) -> &[String] {
         &self.contexts
+    }
+
+    /// How many more times whoever answers is asked, when answers are wrong: the most that any of
+    /// the questions wants, absent when none says.
+    pub fn retries(&self) -> Option<u32> {
+        self.questions()
+            .filter_map(|question| question.retries)
+            .max()
     }
 
     /// Some question here must be answered before the run can go on.

@@ -16,6 +16,7 @@ pub mod manifest;
 mod nearest;
 mod yaml;
 
+mod context;
 mod frontmatter;
 mod inject;
 mod regex;

@@ -9,7 +9,7 @@ use crate::error::{Diagnostic, Error, Kind};
 use crate::evaluate::{Settings, is_plain};
 use crate::load::Recipe;
 use crate::loader::{Meant, is_template};
-use crate::manifest::{Step, Text, Tool};
+use crate::manifest::{AiPrompt, AiSchema, AiStep, Datum, Step, Text, Tool};
 use crate::unit::{Library, Unit};
 
 /// Everything that is wrong with a recipe and can be known without values.
@@ -72,6 +72,7 @@ impl Check {
                     }
                 }
                 Tool::Sequence(group) | Tool::Parallel(group) => self.steps(unit, &group.steps),
+                Tool::Ai(tool) => self.ai(unit, tool),
                 _ => {}
             }
         }
@@ -103,9 +104,76 @@ impl Check {
         Ok(())
     }
 
+    /// Compiles every text of a question, and looks at the files it names.
+    fn ai(&mut self, unit: &Rc<Unit>, tool: &AiStep) {
+        let directives = tool.directives.attributes.values();
+        let directives: Vec<Text> = directives
+            .filter_map(|datum| {
+                let text = datum.value.as_str()?.to_owned();
+                let place = datum.place;
+                Some(Text { text, place })
+            })
+            .collect();
+        let examples = tool.examples.iter();
+        let examples = examples.flat_map(|example| {
+            let parts = [&example.label, &example.input].into_iter().flatten();
+            parts.chain([&example.output])
+        });
+        let texts = tool.key.iter().chain(&tool.format);
+        let texts = texts.chain(&tool.context.texts).chain(&tool.context.files);
+        for text in texts.chain(examples).chain(&directives) {
+            self.note(unit.evaluator.check_text(unit.site(), text));
+        }
+        match &tool.prompt {
+            AiPrompt::Text(text) => self.note(unit.evaluator.check_text(unit.site(), text)),
+            AiPrompt::File(name) => {
+                let checked = self.template(unit, name);
+                self.note(checked);
+            }
+        }
+        match &tool.schema {
+            Some(AiSchema::Inline(schema)) => self.note(check_schema(unit, schema)),
+            Some(AiSchema::File(name)) => {
+                let checked = self.named_file(unit, name);
+                self.note(checked);
+            }
+            None => {}
+        }
+    }
+
+    fn named_file(&self, unit: &Rc<Unit>, name: &Text) -> Result<(), Error> {
+        if !is_plain(&name.text) || unit.files.find_file(&name.text)?.is_some() {
+            return Ok(());
+        }
+        let message = format!("there is no file `{}` in the recipe", name.text);
+        let error = unit.error(Kind::NotFound, name.place, message);
+        Err(error.hint(unit.files.advice(&name.text)))
+    }
+
     fn note(&mut self, result: Result<(), Error>) {
         if let Err(error) = result {
             self.found.extend(error.diagnostics().iter().cloned());
         }
     }
+}
+
+/// Whether a schema without `{{ }}` is one.
+fn check_schema(unit: &Unit, schema: &Datum) -> Result<(), Error> {
+    if schema.value.to_string().contains("{{") {
+        return Ok(());
+    }
+    let source = prompt::Source {
+        file: unit.recipe.file.clone(),
+        line: schema.place.line,
+    };
+    let mut question = prompt::Question::new("schema", source);
+    question.schema = Some(schema.value.clone());
+    prompt::Questionnaire::new().ask(question).map_err(|error| {
+        let message = match error {
+            prompt::Error::SchemaBroken { detail, .. } => detail,
+            other => other.to_string(),
+        };
+        let message = format!("this is not a usable JSON Schema: {message}");
+        unit.error(Kind::Manifest, schema.place, message)
+    })
 }

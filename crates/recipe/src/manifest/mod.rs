@@ -2,6 +2,7 @@
 //!
 //! All problems of a manifest are reported at once.
 
+mod ai;
 mod order;
 mod step;
 mod tool;
@@ -15,6 +16,10 @@ use crate::fields::{Fields, Foreign, Problems};
 use crate::yaml;
 
 pub use crate::fields::{Datum, Text};
+pub use ai::{
+    AiContext, AiExample, AiGuardrails, AiPrompt, AiSchema, AiStep, CONTEXT_TOKENS_DEFAULT,
+    CONTEXT_TOKENS_MAX, Overflow, SyntaxRule,
+};
 pub use order::Order;
 pub use step::{ForEach, STEPS_MAX, Step};
 pub use tool::{

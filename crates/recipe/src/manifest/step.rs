@@ -108,12 +108,13 @@ fn read_all(fields: &Fields<'_>, key: &str, problems: &mut Problems<'_>) -> Vec<
 fn read(node: &Node, index: usize, problems: &mut Problems<'_>) -> Option<Step> {
     let fields = Fields::open(node, "a step", problems)?;
     let tool_name = tool::name_of(&fields, problems)?;
-    fields.only(&[&KEYS, tool::keys(tool_name)], &FOREIGN, problems);
+    let foreign = [&FOREIGN, tool::foreign(tool_name)].concat();
+    fields.only(&[&KEYS, tool::keys(tool_name)], &foreign, problems);
     let tool = tool::read(tool_name, &fields, problems);
     let place = fields.key_at("name").place(problems.text);
     // Inside `sequence` and `parallel` nobody needs to refer to a step, so a name is optional.
     let name = fields.string("name", problems);
-    let step = Step {
+    let mut step = Step {
         name: name.unwrap_or_else(|| format!("step {}", index + 1)),
         place,
         tool: tool?,
@@ -129,10 +130,7 @@ fn read(node: &Node, index: usize, problems: &mut Problems<'_>) -> Option<Step> 
         for_each: read_for_each(&fields, problems),
         parallel: read_parallel(&fields, problems),
     };
-    if step.retries > RETRIES_MAX {
-        let message = format!("`retries` is more than RETRIES_MAX = {RETRIES_MAX}");
-        problems.note(fields.key_at("retries"), message);
-    }
+    complete(&mut step, &fields, problems);
     for (name, text) in &step.exports {
         if !is_name(name) {
             let message = format!("`{name}` cannot be the name of a variable");
@@ -140,6 +138,27 @@ fn read(node: &Node, index: usize, problems: &mut Problems<'_>) -> Option<Step> 
         }
     }
     Some(step)
+}
+
+/// What a step's tool has to do with the keys that all steps share.
+fn complete(step: &mut Step, fields: &Fields<'_>, problems: &mut Problems<'_>) {
+    let mut retries_max = RETRIES_MAX;
+    if let Tool::Ai(ai) = &mut step.tool {
+        retries_max = prompt::limits::RETRIES_MAX;
+        let said = fields.has("retries").then_some(step.retries);
+        ai.retries = said.or(ai.retries);
+        step.retries = ai.retries.unwrap_or(0);
+        let export = |name: &Text| {
+            let text = "result.value".to_owned();
+            let place = name.place;
+            (name.text.clone(), Text { text, place })
+        };
+        step.exports.extend(ai.variable.as_ref().map(export));
+    }
+    if step.retries > retries_max {
+        let message = format!("`retries` is more than RETRIES_MAX = {retries_max}");
+        problems.note(fields.key_at("retries"), message);
+    }
 }
 
 /// `parallel: true` marks a step; `parallel: [steps]` is the tool.

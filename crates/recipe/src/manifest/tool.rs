@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value};
 
+use super::ai::{self, AiStep};
 use super::order::Order;
 use super::step::{self, Step};
-use crate::fields::{Datum, Fields, Problems, Text};
+use crate::fields::{Datum, Fields, Foreign, Problems, Text};
 use crate::nearest::{nearest, suggestion};
 use crate::yaml::Data;
 
@@ -22,6 +23,7 @@ pub enum Tool {
     Recipe(SubRecipe),
     Sequence(Group),
     Parallel(Group),
+    Ai(Box<AiStep>),
 }
 
 /// Renders a file, several files, or a directory tree.
@@ -141,8 +143,6 @@ pub struct Group {
 /// Spaces a patch indents with in a file that shows no indentation.
 const INDENT_DEFAULT: usize = 2;
 
-const AI: &str = "ai";
-
 /// Each tool, the key that gives it away, and the keys it may have.
 const TOOLS: [(&str, Option<&str>, &[&str]); 12] = [
     ("shell", Some("command"), &["command", "cwd", "env"]),
@@ -193,7 +193,7 @@ const TOOLS: [(&str, Option<&str>, &[&str]); 12] = [
         &["file", "format", "checks", "expression"],
     ),
     ("ensure-dirs", Some("paths"), &["paths"]),
-    (AI, None, &[]),
+    ("ai", Some("prompt"), &ai::KEYS),
 ];
 
 const FORMATS: [(&str, Format); 4] = [
@@ -224,7 +224,16 @@ impl Tool {
             Tool::Recipe(_) => "recipe",
             Tool::Sequence(_) => "sequence",
             Tool::Parallel(_) => "parallel",
+            Tool::Ai(_) => "ai",
         }
+    }
+}
+
+/// What a tool's steps may not have, and what to do instead.
+pub(super) fn foreign(tool: &str) -> &'static [Foreign] {
+    match tool {
+        "ai" => &ai::FOREIGN,
+        _ => &[],
     }
 }
 
@@ -243,11 +252,6 @@ pub(super) fn name_of(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Optio
     if let Some(text) = fields.text("tool", problems) {
         let found = TOOLS.iter().find(|(name, ..)| *name == text.text);
         match found {
-            Some((AI, ..)) => {
-                let hint = "use an `@ai` block in a template; its answers come with `--answers`";
-                let message = "the `ai` tool is not there yet";
-                problems.note_at(text.place, message, Some(hint.to_owned()));
-            }
             Some((name, ..)) => return Some(name),
             None if text.text == "codemod" => {
                 let hint = "use `inject` in a template's frontmatter, or an `action`".to_owned();
@@ -301,6 +305,7 @@ pub(super) fn read(tool: &str, fields: &Fields<'_>, problems: &mut Problems<'_>)
         "recipe" => read_recipe(fields, problems).map(Tool::Recipe),
         "sequence" => read_group("sequence", fields, problems).map(Tool::Sequence),
         "parallel" => read_group("parallel", fields, problems).map(Tool::Parallel),
+        "ai" => ai::read(fields, problems).map(|step| Tool::Ai(Box::new(step))),
         _ => None,
     }
 }

@@ -29,9 +29,11 @@ impl Walk<'_> {
     /// The values a step sees: its recipe's, itself, and the questions asked so far.
     pub(super) fn step_scope(&self, scope: &Scope, step: &Step) -> Scope {
         let mut own = scope.clone();
-        for question in self.found.questionnaire.questions() {
-            if !own.has(&question.key) && !self.known.answers.contains_key(&question.key) {
-                own.set_unknown(&question.key, Why::Asked, Value::from(""), &self.tracker);
+        let asked = self.found.questionnaire.keys();
+        let postponed = self.found.postponed.iter().map(String::as_str);
+        for key in asked.chain(postponed).filter(|key| !key.is_empty()) {
+            if !own.has(key) && !self.known.answers.contains_key(key) {
+                own.set_unknown(key, Why::Asked, Value::from(""), &self.tracker);
             }
         }
         let description = step.description.as_deref().unwrap_or_default();

@@ -4,6 +4,7 @@
 //! out and decided in a later round; whatever depends on what a command will print is planned with
 //! a stand-in and decided again while performing.
 
+mod ai;
 mod command;
 mod data;
 mod evaluation;
@@ -11,12 +12,13 @@ mod group;
 mod inputs;
 mod install;
 mod origins;
+mod placing;
 mod prompt;
 mod put;
 mod recipe;
 mod template;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use ::prompt::Questionnaire;
@@ -122,6 +124,8 @@ pub(crate) struct Walk<'w> {
     provided: Vec<(String, Value)>,
     /// Who wrote which file in this run.
     written: BTreeMap<RelPath, String>,
+    /// Files that will be there, or be different, once answers are.
+    expected: BTreeSet<RelPath>,
     commands: usize,
     step_runs: usize,
 }
@@ -161,6 +165,7 @@ impl<'w> Walk<'w> {
             waiting: Vec::new(),
             provided: Vec::new(),
             written: BTreeMap::new(),
+            expected: BTreeSet::new(),
             commands: 0,
             step_runs: 0,
         }
@@ -283,6 +288,7 @@ impl<'w> Walk<'w> {
             Tool::Recipe(tool) => self.sub_recipe(at, tool, scope)?,
             Tool::Sequence(group) => self.sequence(at, group, scope)?,
             Tool::Parallel(group) => self.parallel(at, group, scope)?,
+            Tool::Ai(tool) => self.ai(at, tool)?,
         };
         for (name, value) in std::mem::take(&mut self.provided) {
             scope.set(&name, value);

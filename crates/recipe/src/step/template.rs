@@ -1,18 +1,18 @@
 //! `template`: one file, several, or a directory tree, rendered into the project.
 
 use expr::Value;
-use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
 use template::Rendered;
 use workspace::RelPath;
 
 use super::origins::{Origin, excluded};
+use super::placing::{Sheet, with_end};
 use super::put::{Put, Putting};
 use super::{At, Certainty, Outcome, Walk};
 use crate::effect::Effect;
-use crate::error::{Error, Kind, Place};
+use crate::error::{Error, Kind};
 use crate::evaluate::{Over, Site};
-use crate::frontmatter::{Directives, To, says_skip};
+use crate::frontmatter::{Directives, To};
 use crate::manifest::{TemplateStep, Text};
 use crate::unit::TemplateFile;
 
@@ -29,6 +29,20 @@ struct Target {
     dir: RelPath,
     /// Instead of the frontmatter's `to`.
     file: Option<String>,
+}
+
+impl TemplateFile {
+    /// Its directives.
+    fn sheet(&self) -> Sheet<'_> {
+        Sheet {
+            site: Site {
+                file: &self.file,
+                source: &self.text,
+            },
+            frontmatter: &self.frontmatter,
+            executable: self.executable,
+        }
+    }
 }
 
 impl Walk<'_> {
@@ -114,7 +128,7 @@ impl Walk<'_> {
         self.found
             .templates
             .insert(file.file.clone(), file.hash.clone());
-        let (rendered, certainty) = self.attributes(at, &file)?;
+        let (rendered, certainty) = self.attributes(at, &file.sheet())?;
         let directives = file.frontmatter.directives(&file.file, &rendered);
         let mut directives = match directives {
             Ok(directives) => directives,
@@ -143,48 +157,15 @@ impl Walk<'_> {
         };
         let certainty = certainty.max(sure);
         if certainty == Certainty::Later {
+            self.expected.extend(path);
             return Ok(certainty);
         }
-        let placed = self.place(at, path, (&file, &directives), (&body, certainty));
-        placed.map_err(|error| located(error, &file, directives.inject.is_some()))?;
+        if let Some(path) = path {
+            let sheet = file.sheet();
+            self.place(at, path, (&sheet, &directives), (&body, certainty))?;
+        }
         self.afterwards(at, directives, body)?;
         Ok(certainty)
-    }
-
-    /// The frontmatter's values, rendered.
-    fn attributes(
-        &mut self,
-        at: &At<'_>,
-        file: &TemplateFile,
-    ) -> Result<(IndexMap<String, Json>, Certainty), Error> {
-        let mut rendered = IndexMap::new();
-        let mut certainty = Certainty::Sure;
-        for (key, datum) in &file.frontmatter.attributes {
-            let Json::String(text) = &datum.value else {
-                rendered.insert(key.clone(), datum.value.clone());
-                continue;
-            };
-            let text = Text {
-                text: text.clone(),
-                place: datum.place,
-            };
-            let answers = &self.known.answers;
-            let (value, sure) = self.guard(|| {
-                let over = Over {
-                    state: at.scope.state(),
-                    answers,
-                };
-                let site = Site {
-                    file: &file.file,
-                    source: &file.text,
-                };
-                let mut rendered = at.unit.evaluator.text(site, &text, over)?;
-                Ok((std::mem::take(&mut rendered.text), rendered))
-            })?;
-            certainty = certainty.max(sure);
-            rendered.insert(key.clone(), Json::String(value));
-        }
-        Ok((rendered, certainty))
     }
 
     /// Where the file goes.
@@ -211,29 +192,7 @@ impl Walk<'_> {
                 (path, _) => path,
             },
         };
-        let place = file
-            .frontmatter
-            .attributes
-            .get("to")
-            .map(|datum| datum.place);
-        let path = RelPath::parse(&text).and_then(|path| target.dir.join(&path));
-        let path = path.map_err(|error| {
-            let place = place.unwrap_or(Place {
-                line: 1,
-                column: 1,
-                width: 1,
-            });
-            Error::from(error).at(&file.file, &file.text, place)
-        })?;
-        if path.names().any(|name| name.eq_ignore_ascii_case(".git")) {
-            let message = format!("`{path}` is inside git's own directory, which is never written");
-            let place = place.unwrap_or(Place {
-                line: 1,
-                column: 1,
-                width: 1,
-            });
-            return Err(Error::new(Kind::Path, message).at(&file.file, &file.text, place));
-        }
+        let path = self.target_path((&target.dir, &text), &file.sheet())?;
         Ok(Goes::To(path))
     }
 
@@ -247,31 +206,6 @@ impl Walk<'_> {
             true => self.text(at, &text),
             false => Ok((text.text, Certainty::Sure)),
         }
-    }
-
-    fn is_skipped(
-        &mut self,
-        at: &At<'_>,
-        path: &RelPath,
-        directives: &Directives,
-    ) -> Result<bool, Error> {
-        if directives.inject.is_some() {
-            return Ok(false);
-        }
-        if let Some(text) = directives.skip_if.as_deref().filter(|text| says_skip(text)) {
-            self.skip(at, path.as_str(), format!("skip_if: {text}"));
-            return Ok(true);
-        }
-        // Known before rendering, so that nobody is asked about a file that is not written.
-        if directives.unless_exists && !directives.force && self.project.exists(path)? {
-            self.skip(
-                at,
-                path.as_str(),
-                "exists already (unless_exists)".to_owned(),
-            );
-            return Ok(true);
-        }
-        Ok(false)
     }
 
     fn body(
@@ -313,36 +247,6 @@ impl Walk<'_> {
                 .map(|(name, value)| (name.to_string(), value)),
         );
         Ok((with_end(text, directives.eof_last), certainty))
-    }
-
-    fn place(
-        &mut self,
-        at: &At<'_>,
-        path: Option<RelPath>,
-        (file, directives): (&TemplateFile, &Directives),
-        (body, certainty): (&str, Certainty),
-    ) -> Result<(), Error> {
-        let Some(path) = path else { return Ok(()) };
-        if let Some(position) = &directives.inject {
-            let skip_if = directives.skip_if.as_deref();
-            return self.inject(at, path, (body, position, skip_if), certainty);
-        }
-        let how = Putting::Add {
-            force: directives.force,
-            unless_exists: directives.unless_exists,
-        };
-        let executable = directives.executable || file.executable;
-        let content = body.as_bytes().to_vec();
-        self.put(
-            at,
-            Put {
-                path,
-                content,
-                executable,
-                how,
-                certainty,
-            },
-        )
     }
 
     /// What a template does besides its file.
@@ -393,36 +297,4 @@ impl Walk<'_> {
         )?;
         Ok(certainty)
     }
-}
-
-/// `eof_last` decides about the last line end; without it the body keeps what it has.
-fn with_end(mut text: String, eof_last: Option<bool>) -> String {
-    match eof_last {
-        Some(true) if !text.ends_with('\n') => text.push('\n'),
-        Some(false) => {
-            let bare = text.trim_end_matches(['\n', '\r']).len();
-            text.truncate(bare);
-        }
-        _ => {}
-    }
-    text
-}
-
-/// An error about a target, shown where the template names it.
-fn located(error: Error, file: &TemplateFile, injecting: bool) -> Error {
-    let keys: &[&str] = match (error.kind(), injecting) {
-        (Kind::Inject, true) => &["before", "after", "at_line", "to"],
-        _ => &["to"],
-    };
-    let attributes = &file.frontmatter.attributes;
-    let place = keys
-        .iter()
-        .find_map(|key| attributes.get(*key))
-        .map(|datum| datum.place);
-    let place = place.unwrap_or(Place {
-        line: 1,
-        column: 1,
-        width: 1,
-    });
-    error.at(&file.file, &file.text, place)
 }

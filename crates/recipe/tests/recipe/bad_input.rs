@@ -56,6 +56,16 @@ fn manifests() {
 }
 
 #[test]
+fn questions() {
+    check(
+        "everything_wrong_with_a_question",
+        steps(
+            "  - name: a\n    tool: ai\n    promt: x\n  - name: b\n    prompt: x\n    model: gpt\n    type: jsn\n    key: k\n    output: { key: l, tpye: text }\n  - name: c\n    prompt: x\n    context: { fromSteps: [a], overflow: summarize, projectConfig: [tsconfg] }\n    guardrails: { syntax: typescrpt, allowedImports: [a], onFailure: retry, minLength: 9, maxLength: 1 }\n  - name: d\n    prompt: x\n    type: select\n    after: y\n  - name: e\n    prompt: x\n    promptFile: y\n    from: [1]\n    examples: [{ input: y }]\n    variable: 1st\n",
+        ),
+    );
+}
+
+#[test]
 fn templates() {
     check(
         "missing_template",

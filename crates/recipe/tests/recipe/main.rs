@@ -10,6 +10,7 @@
 
 mod check;
 
+mod ai;
 mod answers;
 mod bad_input;
 mod commands;
