@@ -23,6 +23,7 @@ mod event;
 mod planning;
 mod prompt;
 mod result;
+mod tree;
 mod validation;
 
 use crate::journal::Journal;

@@ -45,6 +45,7 @@ mod schema;
 mod tool;
 mod toolset;
 
+pub mod mcp;
 mod patch;
 pub mod tools;
 
@@ -52,6 +53,10 @@ mod conversation;
 mod dispatch;
 mod reply;
 mod run;
+
+pub mod handlers;
+pub mod plan;
+pub mod task;
 
 pub use conversation::{Conversation, Setting};
 pub use error::{Error, Kind, Stopped};

@@ -20,7 +20,7 @@ use crate::task::{Task, TaskId, TaskKind, schema_of};
 pub use graph::{Graph, Mark, Node};
 pub use journal::{MemoryPlan, PlanJournal, Standing, TaskKey, TaskRecord};
 pub use load::{PLAN_TASKS_MAX, load, read};
-pub use run::{PlanOutcome, PlanStatus, TaskEnd, run};
+pub use run::{PlanOutcome, PlanStatus, TaskEnd, keys, run};
 
 /// Tasks in the order of the file, checked: ids are unique, dependencies exist, nothing waits for
 /// itself.

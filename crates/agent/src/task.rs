@@ -17,8 +17,8 @@ use workspace::RelPath;
 
 pub(crate) use field::{Fields, Source, nearest};
 pub use problem::{PROBLEMS_MAX, Problem, Problems};
-pub(crate) use read::{TASK_KEYS, check_size, read_object};
 pub use read::{TASK_BYTES_MAX, read};
+pub(crate) use read::{TASK_KEYS, check_size, read_object};
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -96,7 +96,8 @@ impl Task {
     /// The task behind `plan create`: requirements in, a plan file out.
     pub fn planning(requirements: &RelPath, plan: RelPath) -> Task {
         let mut task = Task::new(TaskId("plan".to_owned()), TaskKind::Planning);
-        task.description = format!("Make a plan that fulfils the requirements in `{requirements}`.");
+        task.description =
+            format!("Make a plan that fulfils the requirements in `{requirements}`.");
         task.input_artifacts = vec![requirements.to_string(), ".".to_owned()];
         task.output_artifacts = vec![plan];
         task

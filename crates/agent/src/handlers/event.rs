@@ -41,7 +41,10 @@ pub enum TaskEvent<'a> {
         tokens: usize,
     },
     /// A criterion that is only a text was read as something.
-    CriterionRead { task: &'a TaskId, reading: &'a Reading },
+    CriterionRead {
+        task: &'a TaskId,
+        reading: &'a Reading,
+    },
     /// A check begins.
     CheckStarted { task: &'a TaskId, check: &'a str },
     /// A check ended.

@@ -204,7 +204,11 @@ pub enum ArtifactState {
 }
 
 impl TaskFailure {
-    pub(super) fn new(kind: FailureKind, message: impl Into<String>, report: Report) -> TaskFailure {
+    pub(super) fn new(
+        kind: FailureKind,
+        message: impl Into<String>,
+        report: Report,
+    ) -> TaskFailure {
         TaskFailure {
             kind,
             message: message.into(),
@@ -213,6 +217,10 @@ impl TaskFailure {
     }
 
     pub(super) fn stopped(error: &Error, report: Report) -> TaskFailure {
-        TaskFailure::new(FailureKind::Stopped(error.kind()), error.to_string(), report)
+        TaskFailure::new(
+            FailureKind::Stopped(error.kind()),
+            error.to_string(),
+            report,
+        )
     }
 }

@@ -79,13 +79,20 @@ impl Graph {
             let mut direct: Vec<usize> = after[at].clone();
             direct.sort_unstable_by_key(|&task| rank[task]);
             direct.dedup();
-            layers[at] = direct.iter().map(|&task| layers[task] + 1).max().unwrap_or(0);
+            layers[at] = direct
+                .iter()
+                .map(|&task| layers[task] + 1)
+                .max()
+                .unwrap_or(0);
             let task = &tasks[at];
             nodes.push(Node {
                 id: task.subtask_id.clone(),
                 title: task.title().to_owned(),
                 kind: task.kind,
-                after: direct.iter().map(|&task| tasks[task].subtask_id.clone()).collect(),
+                after: direct
+                    .iter()
+                    .map(|&task| tasks[task].subtask_id.clone())
+                    .collect(),
                 layer: layers[at],
             });
         }
@@ -101,12 +108,30 @@ impl Graph {
     /// from the tasks it depends on.
     pub fn to_text(&self, mark: impl Fn(&TaskId) -> Mark) -> String {
         let rows = self.rows(&mark);
-        let lanes_width = rows.iter().map(|row| row.chars().count()).max().unwrap_or(0);
-        let id_width = self.nodes.iter().map(|node| node.id.as_str().len()).max().unwrap_or(0);
-        let kind_width = self.nodes.iter().map(|node| node.kind.word().len()).max().unwrap_or(0);
+        let lanes_width = rows
+            .iter()
+            .map(|row| row.chars().count())
+            .max()
+            .unwrap_or(0);
+        let id_width = self
+            .nodes
+            .iter()
+            .map(|node| node.id.as_str().len())
+            .max()
+            .unwrap_or(0);
+        let kind_width = self
+            .nodes
+            .iter()
+            .map(|node| node.kind.word().len())
+            .max()
+            .unwrap_or(0);
         let mut text = String::new();
         for (node, row) in self.nodes.iter().zip(rows) {
-            let title = if node.title == node.id.as_str() { "" } else { &node.title };
+            let title = if node.title == node.id.as_str() {
+                ""
+            } else {
+                &node.title
+            };
             let (id, kind) = (node.id.as_str(), node.kind.word());
             let line = format!("{row:lanes_width$}  {id:id_width$}  {kind:kind_width$}  {title}");
             writeln!(text, "{}", line.trim_end()).ok();
@@ -175,15 +200,21 @@ fn row(
             (false, _) if inside => '─',
             (false, _) => ' ',
         });
-        text.push(if lane >= from && lane < to { '─' } else { ' ' });
+        text.push(if lane >= from && lane < to {
+            '─'
+        } else {
+            ' '
+        });
     }
     text.trim_end().to_owned()
 }
 
 /// The tasks that can be ordered, in order: of those that are free, the first in the file.
 fn order(after: &[Vec<usize>]) -> Vec<usize> {
-    let mut waiting: Vec<BTreeSet<usize>> =
-        after.iter().map(|tasks| tasks.iter().copied().collect()).collect();
+    let mut waiting: Vec<BTreeSet<usize>> = after
+        .iter()
+        .map(|tasks| tasks.iter().copied().collect())
+        .collect();
     let mut before: Vec<Vec<usize>> = vec![Vec::new(); after.len()];
     for (task, tasks) in waiting.iter().enumerate() {
         for &first in tasks {
@@ -208,8 +239,9 @@ fn order(after: &[Vec<usize>]) -> Vec<usize> {
 /// The cycles among the tasks that could not be ordered; no task is in two of them.
 fn cycles(after: &[Vec<usize>], ordered: &[usize]) -> Vec<Vec<usize>> {
     let ordered: BTreeSet<usize> = ordered.iter().copied().collect();
-    let mut stuck: BTreeSet<usize> =
-        (0..after.len()).filter(|task| !ordered.contains(task)).collect();
+    let mut stuck: BTreeSet<usize> = (0..after.len())
+        .filter(|task| !ordered.contains(task))
+        .collect();
     let mut cycles = Vec::new();
     while let Some(&start) = stuck.first() {
         let mut way: Vec<usize> = vec![start];

@@ -80,7 +80,10 @@ struct Listed {
 
 impl Listed {
     fn of<'t>(source: &Source<'t>, task: Task, fields: &Fields<'_, 't>) -> Listed {
-        let id_spot = source.spot(fields.start_of("subtask_id"), &fields.place_of("subtask_id"));
+        let id_spot = source.spot(
+            fields.start_of("subtask_id"),
+            &fields.place_of("subtask_id"),
+        );
         let spots = spots(source, fields);
         Listed {
             task,
@@ -164,8 +167,14 @@ fn reference<'t>(
     (plan, files): Beside<'_>,
 ) -> Option<Listed> {
     let fields = Fields::of(source, value, place, REFERENCE_KEYS)?;
-    let (id, kind) = (fields.text(source, "subtask_id"), fields.text(source, "type"));
-    let (name, after) = (fields.text(source, "name"), fields.texts(source, "depends_on"));
+    let (id, kind) = (
+        fields.text(source, "subtask_id"),
+        fields.text(source, "type"),
+    );
+    let (name, after) = (
+        fields.text(source, "name"),
+        fields.texts(source, "depends_on"),
+    );
     let file_path = fields.text(source, "file_path")?;
     let at = fields.start_of("file_path");
     let path_place = fields.place_of("file_path");
@@ -188,7 +197,12 @@ fn reference<'t>(
     };
     let mut listed = task_file(source, &text)?;
     let task = &mut listed.task;
-    agree(source, &fields, "subtask_id", (id.as_deref(), task.subtask_id.as_str()));
+    agree(
+        source,
+        &fields,
+        "subtask_id",
+        (id.as_deref(), task.subtask_id.as_str()),
+    );
     agree(source, &fields, "type", (kind.as_deref(), task.kind.word()));
     task.name = name.or(task.name.take());
     task.depends_on.extend(after);
@@ -226,7 +240,12 @@ fn agree<'t>(
     if let Some(here) = here.filter(|here| *here != there) {
         let message = format!("`{key}` is `{here}` here and `{there}` in the file");
         let hint = "make them the same, or leave it out here";
-        source.note(fields.start_of(key), &fields.place_of(key), message, Some(hint));
+        source.note(
+            fields.start_of(key),
+            &fields.place_of(key),
+            message,
+            Some(hint),
+        );
     }
 }
 
@@ -250,7 +269,9 @@ fn resolve(listed: &mut [Listed], problems: &mut Vec<Problem>) -> Vec<Vec<usize>
     for item in listed.iter_mut() {
         let mut places = Vec::new();
         for (word, spot) in item.task.depends_on.iter().zip(&item.after_spots) {
-            let by_id = TaskId::parse(word).ok().and_then(|id| ids.get(&id).copied());
+            let by_id = TaskId::parse(word)
+                .ok()
+                .and_then(|id| ids.get(&id).copied());
             match by_id.map_or_else(|| names.get(word.as_str()).cloned(), |at| Some(vec![at])) {
                 Some(found) if found.len() == 1 => places.extend(found),
                 Some(found) => problems.push(spot.saying(

@@ -109,7 +109,7 @@ pub async fn run(
 }
 
 /// The keys under which a plan's tasks are recorded.
-pub(crate) fn keys(plan: &Plan) -> BTreeMap<TaskId, TaskKey> {
+pub fn keys(plan: &Plan) -> BTreeMap<TaskId, TaskKey> {
     let mut keys: BTreeMap<TaskId, TaskKey> = BTreeMap::new();
     for (node, task) in in_order(plan) {
         let mut hash = Sha256::new();

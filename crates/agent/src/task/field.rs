@@ -42,7 +42,12 @@ impl<'t> Source<'t> {
         match parse_to_ast(self.text, &CollectOptions::default(), &strict) {
             Ok(parsed) if parsed.value.is_some() => parsed.value,
             Ok(_) => {
-                self.note(0, "", "the file is empty", Some("it has to hold a JSON object"));
+                self.note(
+                    0,
+                    "",
+                    "the file is empty",
+                    Some("it has to hold a JSON object"),
+                );
                 None
             }
             Err(error) => {
@@ -62,7 +67,9 @@ impl<'t> Source<'t> {
         message: impl Into<String>,
         hint: Option<&str>,
     ) {
-        let problem = self.spot(at, place).saying(message, hint.map(str::to_owned));
+        let problem = self
+            .spot(at, place)
+            .saying(message, hint.map(str::to_owned));
         self.problems.push(problem);
     }
 
@@ -151,7 +158,12 @@ impl<'v, 't> Fields<'v, 't> {
     }
 
     /// A text that has to be there.
-    pub(crate) fn required(&self, source: &mut Source<'t>, key: &str, hint: &str) -> Option<String> {
+    pub(crate) fn required(
+        &self,
+        source: &mut Source<'t>,
+        key: &str,
+        hint: &str,
+    ) -> Option<String> {
         if self.value(key).is_none() {
             let message = format!("`{key}` is missing");
             source.note(self.start(), &self.place, message, Some(hint));
@@ -203,7 +215,10 @@ impl<'v, 't> Fields<'v, 't> {
         if let Some(number) = number.filter(|number| *number >= 1) {
             return Some(number);
         }
-        let message = format!("this is {}, and a whole number from 1 on was expected", word(value));
+        let message = format!(
+            "this is {}, and a whole number from 1 on was expected",
+            word(value)
+        );
         source.note(value.range().start, &self.place_of(key), message, None);
         None
     }
@@ -252,7 +267,12 @@ pub(crate) fn text<'t>(source: &mut Source<'t>, value: &Value<'t>, place: &str) 
     match value {
         Value::StringLit(lit) if !lit.value.trim().is_empty() => Some(lit.value.to_string()),
         Value::StringLit(lit) => {
-            source.note(lit.range.start, place, "this text is empty", Some("say something, or leave it out"));
+            source.note(
+                lit.range.start,
+                place,
+                "this text is empty",
+                Some("say something, or leave it out"),
+            );
             None
         }
         _ => {

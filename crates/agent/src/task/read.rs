@@ -131,7 +131,10 @@ fn kind_synonym(word: &str) -> Option<TaskKind> {
 /// What no single key shows.
 fn check<'t>(source: &mut Source<'t>, fields: &Fields<'_, 't>, task: &Task) {
     let says_nothing = task.description.is_empty() && task.instructions.is_empty();
-    let asks_a_model = matches!(task.kind, TaskKind::CodeGeneration | TaskKind::AiInteraction);
+    let asks_a_model = matches!(
+        task.kind,
+        TaskKind::CodeGeneration | TaskKind::AiInteraction
+    );
     if asks_a_model && says_nothing && fields.value("instructions").is_none() {
         let message = format!("a task of type `{}` says what to do", task.kind.word());
         let hint = "add `description` or `instructions`";
@@ -176,7 +179,12 @@ fn criterion<'t>(source: &mut Source<'t>, value: &Value<'t>, place: &str) -> Opt
     let (kind, another) = (said.next(), said.next());
     if let (Some(kind), Some(another)) = (kind, another) {
         let message = format!("a criterion has `{kind}` or `{another}`, not both");
-        source.note(object.range.start, place, message, Some("make it two criteria"));
+        source.note(
+            object.range.start,
+            place,
+            message,
+            Some("make it two criteria"),
+        );
         return None;
     }
     match kind {
@@ -193,7 +201,12 @@ fn criterion<'t>(source: &mut Source<'t>, value: &Value<'t>, place: &str) -> Opt
         }
         None => {
             let before = source.problems.len();
-            Fields::of(source, value, place, &["run", "cwd", "timeout", "file_exists", "describe"])?;
+            Fields::of(
+                source,
+                value,
+                place,
+                &["run", "cwd", "timeout", "file_exists", "describe"],
+            )?;
             if source.problems.len() == before {
                 let message = "this criterion says nothing to check";
                 source.note(object.range.start, place, message, Some(CRITERION_HINT));

@@ -1,0 +1,116 @@
+//! The words a model is given for a task. What is the same for all tasks comes first.
+
+use std::fmt::Write;
+
+use llm::Block;
+
+use super::context::Context;
+use crate::plan;
+use crate::task::{Criterion, Task};
+
+/// The system prompt of `code_generation`.
+pub(super) fn code_generation() -> Vec<Block> {
+    vec![Block::stable(include_str!("../prompts/code_generation.md"))]
+}
+
+/// The system prompt of `ai_interaction`.
+pub(super) fn ai_interaction() -> Vec<Block> {
+    vec![Block::stable(include_str!("../prompts/ai_interaction.md"))]
+}
+
+/// The system prompt of `planning`, with the schema that a plan has to fit.
+pub(super) fn planning() -> Vec<Block> {
+    let schema = plan::schema().to_string();
+    let text = include_str!("../prompts/planning.md");
+    vec![Block::stable(format!(
+        "{text}\n{}",
+        fenced("json", &schema)
+    ))]
+}
+
+/// What is told about a plan that cannot be run.
+pub(super) fn plan_correction(problems: &str) -> String {
+    include_str!("../prompts/plan_correction.md").replace("{{problems}}", &fenced("", problems))
+}
+
+/// The task itself.
+pub(super) fn of_task(task: &Task, context: &Context) -> String {
+    let mut text = format!("# Task: {}\n", task.title());
+    if !task.description.is_empty() {
+        write!(text, "\n{}\n", task.description.trim_end()).ok();
+    }
+    let steps = task.instructions.iter().enumerate();
+    let steps: Vec<String> = steps
+        .map(|(index, step)| format!("{}. {}", index + 1, step.trim_end()))
+        .collect();
+    section(&mut text, "Instructions", &steps.join("\n"));
+    section(&mut text, "Context", context.text.trim_end());
+    section(
+        &mut text,
+        "Constraints",
+        &list(task.constraints.iter().map(String::as_str)),
+    );
+    let outputs = task.output_artifacts.iter().map(|path| format!("`{path}`"));
+    let outputs: Vec<String> = outputs.collect();
+    section(
+        &mut text,
+        "Output artifacts: these files have to be there in the end",
+        &list(outputs.iter().map(String::as_str)),
+    );
+    let criteria: Vec<String> = task.validation_criteria.iter().map(criterion).collect();
+    section(
+        &mut text,
+        "Validation: this is checked when you say that you are done",
+        &list(criteria.iter().map(String::as_str)),
+    );
+    let raw = task.raw_text.as_deref().unwrap_or_default().trim();
+    if !raw.is_empty() {
+        let language = if raw.starts_with('{') { "json" } else { "" };
+        section(
+            &mut text,
+            "The task as it was written",
+            fenced(language, raw).trim_end(),
+        );
+    }
+    text
+}
+
+/// A block that its content cannot end: the fence is longer than any in it.
+pub(super) fn fenced(language: &str, body: &str) -> String {
+    let mut longest = 0;
+    let mut run = 0;
+    for c in body.chars() {
+        run = if c == '`' { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    let fence = "`".repeat((longest + 1).max(3));
+    let end = if body.ends_with('\n') || body.is_empty() {
+        ""
+    } else {
+        "\n"
+    };
+    format!("{fence}{language}\n{body}{end}{fence}\n")
+}
+
+fn section(text: &mut String, heading: &str, body: &str) {
+    if !body.is_empty() {
+        write!(text, "\n## {heading}\n\n{body}\n").ok();
+    }
+}
+
+fn list<'i>(items: impl Iterator<Item = &'i str>) -> String {
+    let items: Vec<String> = items.map(|item| format!("- {}", item.trim_end())).collect();
+    items.join("\n")
+}
+
+fn criterion(criterion: &Criterion) -> String {
+    match criterion {
+        Criterion::Run(run) => match &run.cwd {
+            Some(cwd) => format!("the command `{}` in `{cwd}` ends with code 0", run.run),
+            None => format!("the command `{}` ends with code 0", run.run),
+        },
+        Criterion::FileExists(file) => format!("`{}` exists", file.file_exists),
+        Criterion::Describe(description) => description.describe.clone(),
+        Criterion::Text(text) => text.clone(),
+    }
+}
