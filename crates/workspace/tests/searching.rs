@@ -266,9 +266,8 @@ fn no_pattern_takes_for_ever() {
     assert!(started.elapsed() < Duration::from_secs(20));
 }
 
-#[test]
-fn what_git_ignores_is_left_out() {
-    let (dir, space) = project(&[
+fn with_ignore_files() -> (TempDir, Workspace) {
+    project(&[
         (
             ".gitignore",
             "*.log\n/top.txt\nout/\n!keep.log\n# comment\n\\!odd\n",
@@ -287,7 +286,12 @@ fn what_git_ignores_is_left_out() {
         ("private.txt", "needle"),
         ("p/.ignore", "x.rs\n"),
         ("p/x.rs", "needle"),
-    ]);
+    ])
+}
+
+#[test]
+fn a_search_leaves_out_what_git_ignores() {
+    let (dir, space) = with_ignore_files();
     let files = |query: &Query| -> Vec<String> {
         let found = space.search(query).unwrap();
         found
@@ -296,25 +300,30 @@ fn what_git_ignores_is_left_out() {
             .map(|file| file.path.to_string())
             .collect()
     };
+    let below = |start: &str| Query {
+        path: path(start),
+        ..Query::new("needle")
+    };
     let expected = ["keep.log", "sub/deep/other.txt", "sub/top.txt"];
     assert_eq!(files(&Query::new("needle")), expected);
     // The files above the start have their say too.
-    let below = Query {
-        path: path("sub/deep"),
-        ..Query::new("needle")
-    };
-    assert_eq!(files(&below), ["sub/deep/other.txt"]);
-    let sub = Query {
-        path: path("sub"),
-        ..Query::new("needle")
-    };
-    assert_eq!(files(&sub), ["sub/deep/other.txt", "sub/top.txt"]);
+    assert_eq!(files(&below("sub/deep")), ["sub/deep/other.txt"]);
+    assert_eq!(files(&below("sub")), ["sub/deep/other.txt", "sub/top.txt"]);
     let all = Query {
         ignored: Ignored::Included,
         ..Query::new("needle")
     };
     assert_eq!(files(&all).len(), 10);
+    // An ignore file that is no file, or not text, says nothing and harms nobody.
+    std::fs::remove_file(dir.path().join(".gitignore")).unwrap();
+    std::fs::create_dir(dir.path().join(".gitignore")).unwrap();
+    std::fs::write(dir.path().join("sub/.gitignore"), b"\xff\xfe[\n*.txt").unwrap();
+    assert!(space.search(&Query::new("needle")).unwrap().matches > 4);
+}
 
+#[test]
+fn a_walk_leaves_out_what_git_ignores() {
+    let (_dir, space) = with_ignore_files();
     let walked = |options: &WalkOptions| -> Vec<String> {
         let tree = space.walk(options).unwrap();
         tree.entries
@@ -348,11 +357,6 @@ fn what_git_ignores_is_left_out() {
         ..options
     };
     assert_eq!(walked(&few).len(), 2);
-    // An ignore file that is no file, or not text, says nothing and harms nobody.
-    std::fs::remove_file(dir.path().join(".gitignore")).unwrap();
-    std::fs::create_dir(dir.path().join(".gitignore")).unwrap();
-    std::fs::write(dir.path().join("sub/.gitignore"), b"\xff\xfe[\n*.txt").unwrap();
-    assert!(space.search(&Query::new("needle")).unwrap().matches > 4);
 }
 
 /// Many files in many directories, so that several threads take part.

@@ -177,7 +177,12 @@ pub(super) fn on_kernel_filesystem(file: &File) -> bool {
         0x6367_7270,
         0xcafe_4a11,
     ];
-    rustix::fs::fstatfs(file).is_ok_and(|found| MAGIC.contains(&i64::from(found.f_type)))
+    #[allow(
+        clippy::unnecessary_cast,
+        reason = "the field's type differs between processors"
+    )]
+    let magic = |found: rustix::fs::StatFs| found.f_type as i64;
+    rustix::fs::fstatfs(file).is_ok_and(|found| MAGIC.contains(&magic(found)))
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -101,7 +101,12 @@ impl Serialize for Rule {
 
 /// A refusal, as a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Denial {
+#[serde(transparent)]
+pub struct Denial(Box<Told>);
+
+/// What a denial tells; apart, so that carrying a denial about is cheap.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Told {
     path: RelPath,
     /// Where the path leads through symlinks, when that is what was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,29 +123,29 @@ pub struct Denial {
 
 impl Denial {
     pub(crate) fn new(path: &RelPath, access: Access, rule: Rule, name: &str) -> Self {
-        Self {
+        Self(Box::new(Told {
             path: path.clone(),
             leads_to: None,
             contains: None,
             access,
             rule,
             name: name.to_owned(),
-        }
+        }))
     }
 
     /// The denial of where `asked` leads, told about `asked`.
     pub(crate) fn asked_as(mut self, asked: &RelPath) -> Self {
-        if self.path != *asked {
-            let refused = std::mem::replace(&mut self.path, asked.clone());
-            self.leads_to.get_or_insert(refused);
+        if self.0.path != *asked {
+            let refused = std::mem::replace(&mut self.0.path, asked.clone());
+            self.0.leads_to.get_or_insert(refused);
         }
         self
     }
 
     /// The denial of something inside `dir`, told about `dir`.
     pub(crate) fn inside(mut self, dir: &RelPath) -> Self {
-        if self.path != *dir {
-            self.contains = Some(std::mem::replace(&mut self.path, dir.clone()));
+        if self.0.path != *dir {
+            self.0.contains = Some(std::mem::replace(&mut self.0.path, dir.clone()));
         }
         self
     }
@@ -148,38 +153,38 @@ impl Denial {
     /// The path that was asked for.
     #[must_use]
     pub fn path(&self) -> &RelPath {
-        &self.path
+        &self.0.path
     }
 
     /// Where that path leads through symlinks, when that is what was refused.
     #[must_use]
     pub fn leads_to(&self) -> Option<&RelPath> {
-        self.leads_to.as_ref()
+        self.0.leads_to.as_ref()
     }
 
     /// What is inside that path, when that is what was refused.
     #[must_use]
     pub fn contains(&self) -> Option<&RelPath> {
-        self.contains.as_ref()
+        self.0.contains.as_ref()
     }
 
     /// What was to be done.
     #[must_use]
     pub fn access(&self) -> Access {
-        self.access
+        self.0.access
     }
 
     /// The rule that refused.
     #[must_use]
     pub fn rule(&self) -> &Rule {
-        &self.rule
+        &self.0.rule
     }
 
     /// The reason, as a clause: "`.env` files hold secrets".
     #[must_use]
     pub fn why(&self) -> String {
-        let name = &self.name;
-        match &self.rule {
+        let name = &self.0.name;
+        match &self.0.rule {
             Rule::Environment => format!("`{name}` holds settings that are secret"),
             Rule::Credential => format!("`{name}` is where keys and passwords are kept"),
             Rule::Git => format!("`{name}` is git's own directory"),
@@ -205,17 +210,17 @@ impl Denial {
     /// What to do instead, as a clause.
     #[must_use]
     pub fn hint(&self) -> String {
-        let list = match self.access {
+        let list = match self.0.access {
             Access::Read => "read_allow",
             Access::Write => "write_allow",
         };
-        match &self.rule {
-            Rule::Environment if self.access == Access::Read => {
+        match &self.0.rule {
+            Rule::Environment if self.0.access == Access::Read => {
                 format!(
                     "read `.env.example`, or list the file under `{list}` in the project's policy"
                 )
             }
-            Rule::Dependency | Rule::BuildOutput if self.access == Access::Read => {
+            Rule::Dependency | Rule::BuildOutput if self.0.access == Access::Read => {
                 format!(
                     "read the sources, or list what you need under `{list}` in the project's policy"
                 )
@@ -243,18 +248,18 @@ impl Denial {
 
 impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verb = match self.access {
+        let verb = match self.0.access {
             Access::Read => "read",
             Access::Write => "changed",
         };
-        write!(f, "`{}` may not be {verb}: ", self.path)?;
-        if let Some(target) = &self.leads_to {
+        write!(f, "`{}` may not be {verb}: ", self.0.path)?;
+        if let Some(target) = &self.0.leads_to {
             write!(f, "it leads to `{target}` through a symlink, and ")?;
         }
-        if let Some(inner) = &self.contains {
+        if let Some(inner) = &self.0.contains {
             write!(f, "it contains `{inner}`, and ")?;
         }
-        let (rule, why, hint) = (self.rule.code(), self.why(), self.hint());
+        let (rule, why, hint) = (self.0.rule.code(), self.why(), self.hint());
         write!(f, "{why} (rule `{rule}`); {hint}")
     }
 }
