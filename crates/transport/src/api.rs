@@ -1,4 +1,4 @@
-//! A provider's model: one call for all questions, and one correction.
+//! A provider's model: one call for all questions, and corrections as the questions want them.
 
 use std::sync::Arc;
 
@@ -54,20 +54,21 @@ impl Api {
         observer: &mut dyn Observer,
     ) -> Result<Answers> {
         let mut asked = self.first_turn(request);
-        let response = self.call(&asked, observer)?;
-        let why = match reply::read(&response.text(), request.questionnaire) {
-            Ok(answers) => return Ok(answers),
-            Err(why) => why,
-        };
-        observer.notice(Event::Correcting {
-            why: &why.to_string(),
-        });
-        let correction = reply::correction(&why, request.questionnaire);
-        correct(&mut asked.messages, response, correction);
-        let response = self.call(&asked, observer)?;
-        let whom = response.model.clone();
-        reply::read(&response.text(), request.questionnaire)
-            .map_err(|why| Error::unusable(&whom, &why))
+        let mut left = question::corrections(request.questionnaire);
+        loop {
+            let response = self.call(&asked, observer)?;
+            let why = match reply::read(&response.text(), request.questionnaire) {
+                Ok(answers) => return Ok(answers),
+                Err(why) if left == 0 => return Err(Error::unusable(&response.model, &why)),
+                Err(why) => why,
+            };
+            left -= 1;
+            observer.notice(Event::Correcting {
+                why: &why.to_string(),
+            });
+            let correction = reply::correction(&why, request.questionnaire);
+            correct(&mut asked.messages, response, correction);
+        }
     }
 
     fn first_turn(&self, request: &Request<'_>) -> llm::Request {

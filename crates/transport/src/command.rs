@@ -90,19 +90,23 @@ impl Command {
 
     fn ask_all(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<Answers> {
         let asked = question::batched(request);
-        let outcome = self.run(&asked, observer)?;
-        let text = outcome.stdout_text();
-        let why = match reply::read(&text, request.questionnaire) {
-            Ok(answers) => return Ok(answers),
-            Err(why) => why,
-        };
-        observer.notice(Event::Correcting {
-            why: &why.to_string(),
-        });
-        let correction = reply::correction(&why, request.questionnaire);
-        let outcome = self.run(&question::again(&asked, &text, &correction), observer)?;
-        reply::read(&outcome.stdout_text(), request.questionnaire)
-            .map_err(|why| self.unusable(&why, &outcome, None))
+        let mut prompt = asked.clone();
+        let mut left = question::corrections(request.questionnaire);
+        loop {
+            let outcome = self.run(&prompt, observer)?;
+            let text = outcome.stdout_text();
+            let why = match reply::read(&text, request.questionnaire) {
+                Ok(answers) => return Ok(answers),
+                Err(why) if left == 0 => return Err(self.unusable(&why, &outcome, None)),
+                Err(why) => why,
+            };
+            left -= 1;
+            observer.notice(Event::Correcting {
+                why: &why.to_string(),
+            });
+            let correction = reply::correction(&why, request.questionnaire);
+            prompt = question::again(&asked, &text, &correction);
+        }
     }
 
     fn ask_each(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<Answers> {
@@ -125,21 +129,25 @@ impl Command {
         observer: &mut dyn Observer,
     ) -> Result<Option<Value>> {
         let asked = question::single(request, question);
-        let outcome = self.run(&asked, observer)?;
-        let text = outcome.stdout_text();
-        let why = match reply::read_one(&text, question) {
-            Ok(value) => return Ok(Some(value)),
-            Err(prompt::Error::ReplyEmpty) if !question.required => return Ok(None),
-            Err(why) => why,
-        };
-        observer.notice(Event::Correcting {
-            why: &why.to_string(),
-        });
-        let correction = question::single_correction(&why);
-        let outcome = self.run(&question::again(&asked, &text, &correction), observer)?;
-        match reply::read_one(&outcome.stdout_text(), question) {
-            Ok(value) => Ok(Some(value)),
-            Err(why) => Err(self.unusable(&why, &outcome, Some(&question.key))),
+        let mut prompt = asked.clone();
+        let mut left = question::corrections(request.questionnaire);
+        loop {
+            let outcome = self.run(&prompt, observer)?;
+            let text = outcome.stdout_text();
+            let why = match reply::read_one(&text, question) {
+                Ok(value) => return Ok(Some(value)),
+                Err(prompt::Error::ReplyEmpty) if !question.required => return Ok(None),
+                Err(why) if left == 0 => {
+                    return Err(self.unusable(&why, &outcome, Some(&question.key)));
+                }
+                Err(why) => why,
+            };
+            left -= 1;
+            observer.notice(Event::Correcting {
+                why: &why.to_string(),
+            });
+            let correction = question::single_correction(&why);
+            prompt = question::again(&asked, &text, &correction);
         }
     }
 

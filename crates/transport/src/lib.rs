@@ -42,6 +42,7 @@ pub use llm::Code;
 pub use mode::{CommandMode, Mode, provider};
 pub use observe::{Event, Observer, Silent};
 pub use person::{Asked, Person, Refused, TRIES_MAX};
+pub use question::CORRECTIONS_DEFAULT;
 pub use setup::{Models, OUTPUT_BYTES_MAX_DEFAULT, Purpose, Setup, TIMEOUT_DEFAULT};
 pub use stdio::{CORRECTIONS_MAX, NOISE_LINES_MAX, PROTOCOL, StdioPlan};
 pub use tape::Taping;

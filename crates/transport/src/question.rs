@@ -1,6 +1,6 @@
 //! What is said to whoever answers: all questions at once, or one at a time.
 
-use prompt::{AnswerKind, Question};
+use prompt::{AnswerKind, Question, Questionnaire};
 use serde_json::Value;
 
 use crate::transport::Request;
@@ -15,6 +15,14 @@ const QUOTED_BYTES_MAX: usize = 16 * 1024;
 
 /// How the built-in document begins to say where the answers shall be saved.
 const HANDOVER: &str = "\n## Instructions\n\nSave the object as JSON to ";
+
+/// How often a reply that cannot be used is sent back, when the questions do not say.
+pub const CORRECTIONS_DEFAULT: u32 = 1;
+
+/// How often a reply that cannot be used is sent back.
+pub(crate) fn corrections(_questionnaire: &Questionnaire) -> u32 {
+    CORRECTIONS_DEFAULT
+}
 
 /// The document for somebody whose reply is the answer.
 pub(crate) fn all(request: &Request<'_>) -> String {

@@ -22,6 +22,7 @@ mod asking;
 mod faults;
 mod keeping;
 mod ledger;
+mod real;
 mod same;
 mod seed;
 mod tapes;
