@@ -261,6 +261,7 @@ impl Env {
     }
 
     /// The value the child will see.
+    #[cfg(target_os = "linux")]
     pub(crate) fn value_of(&self, name: &str) -> Option<OsString> {
         let wanted = OsStr::new(name);
         if let Some(value) = self.set.get(wanted) {

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -66,7 +67,7 @@ impl Plan {
             None => None,
         };
         let mut args = Args::default();
-        args.namespaces(sandbox);
+        args.namespaces(sandbox, view);
         args.places(sandbox, view);
         if let Some(git) = &view.git_missing {
             args.cover_directory(git);
@@ -180,11 +181,16 @@ impl Args {
         self.0.push(path.as_os_str().to_owned());
     }
 
-    fn namespaces(&mut self, sandbox: &Sandbox) {
+    fn namespaces(&mut self, sandbox: &Sandbox, view: &View) {
         // A session of its own it has already; see `run`.
-        self.words(["--die-with-parent", "--unshare-user-try", "--unshare-pid"]);
-        self.words(["--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]);
-        self.words(["--cap-drop", "ALL"]);
+        self.words(["--die-with-parent", "--unshare-pid", "--unshare-ipc"]);
+        self.words(["--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL"]);
+        if is_anothers(&view.workspace) {
+            // In a namespace of users it would be the file of nobody.
+            self.words(["--cap-add", "CAP_DAC_OVERRIDE"]);
+        } else {
+            self.words(["--unshare-user-try"]);
+        }
         if sandbox.network == Network::Off {
             self.words(["--unshare-net"]);
         }
@@ -229,6 +235,12 @@ impl Args {
     }
 }
 
+/// Whether we are the administrator and work on the files of another user.
+fn is_anothers(workspace: &Path) -> bool {
+    let owner = std::fs::metadata(workspace).map_or(0, |about| about.uid());
+    rustix::process::geteuid().is_root() && owner != 0
+}
+
 /// A file without a name that the next program started inherits.
 fn memory_file(bytes: &[u8]) -> io::Result<OwnedFd> {
     let mut file = std::fs::File::from(rustix::fs::memfd_create("sandbox", MemfdFlags::empty())?);
@@ -268,10 +280,7 @@ pub(super) fn probe() -> Availability {
     match try_out() {
         Ok(()) => Availability::Held {
             what: format!("{}, {}, started", version(program), program.display()),
-            limits: vec![
-                "a workspace owned by another user cannot be written by an administrator"
-                    .to_owned(),
-            ],
+            limits: Vec::new(),
         },
         Err(error) => unavailable(explain(&error)),
     }

@@ -22,7 +22,6 @@
 
 mod probe;
 mod spec;
-mod view;
 
 #[cfg(target_os = "linux")]
 mod bubblewrap;
@@ -34,6 +33,9 @@ mod carve;
 mod filter;
 #[cfg(target_os = "linux")]
 mod landlock;
+#[cfg(target_os = "linux")]
+mod view;
+
 #[cfg(not(target_os = "linux"))]
 mod nowhere;
 

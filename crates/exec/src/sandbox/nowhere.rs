@@ -4,7 +4,7 @@ use process_wrap::std::ChildWrapper;
 
 use super::{Availability, Kind, Probe};
 use crate::run::{prepare, spawn};
-use crate::{Error, Invocation, Outcome};
+use crate::{Error, ErrorKind, Invocation, Outcome};
 
 /// Around nothing.
 pub(crate) struct Cage;
@@ -23,8 +23,8 @@ pub(crate) fn start(invocation: &Invocation) -> Result<(Box<dyn ChildWrapper>, C
         match super::probed().choose(sandbox.requirement)? {
             Kind::None => {}
             Kind::Bubblewrap | Kind::Landlock => {
-                let why = "there is no sandbox on this system".to_owned();
-                return Err(super::view::refused(why));
+                let why = "the command was not started: there is no sandbox on this system";
+                return Err(Error::new(ErrorKind::NoSandbox, why));
             }
         }
     }

@@ -58,6 +58,11 @@ impl Field {
             .hide_all(missing)
     }
 
+    /// All that is not the workspace.
+    pub(crate) fn world(&self) -> Snapshot {
+        snapshot_without(self.workspace.parent().unwrap(), &self.workspace)
+    }
+
     pub(crate) fn sandbox(&self, requirement: Requirement) -> Sandbox {
         Sandbox::new(&self.workspace).requirement(requirement)
     }
@@ -117,24 +122,31 @@ pub(crate) fn holds_signals(kind: Requirement) -> bool {
 }
 
 /// Every file below `dir` with its contents, mode and owner.
-pub(crate) fn snapshot(dir: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, u32)> {
+pub(crate) fn snapshot(dir: &Path) -> Snapshot {
+    snapshot_without(dir, Path::new("/nothing"))
+}
+
+pub(crate) type Snapshot = BTreeMap<PathBuf, (Vec<u8>, u32, u32)>;
+
+fn snapshot_without(dir: &Path, left_out: &Path) -> Snapshot {
     let mut found = BTreeMap::new();
     let mut dirs = vec![dir.to_owned()];
     while let Some(dir) = dirs.pop() {
         for entry in std::fs::read_dir(&dir).unwrap() {
             let path = entry.unwrap().path();
+            if path == left_out {
+                continue;
+            }
             let about = path.symlink_metadata().unwrap();
-            let contents = if about.is_dir() {
+            let mut contents = Vec::new();
+            if about.is_dir() {
                 dirs.push(path.clone());
-                Vec::new()
             } else if about.is_symlink() {
-                std::fs::read_link(&path)
-                    .unwrap()
-                    .into_os_string()
-                    .into_encoded_bytes()
-            } else {
-                std::fs::read(&path).unwrap()
-            };
+                let target = std::fs::read_link(&path).unwrap();
+                contents = target.into_os_string().into_encoded_bytes();
+            } else if about.is_file() {
+                contents = std::fs::read(&path).unwrap();
+            }
             found.insert(path, (contents, about.mode(), about.uid()));
         }
     }

@@ -5,7 +5,7 @@ use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 
-use exec::sandbox::{Network, UnixSockets};
+use exec::sandbox::{Network, Requirement, UnixSockets};
 
 use crate::field::{Field, kinds};
 
@@ -41,6 +41,14 @@ impl Services {
         services.name.set_nonblocking(true).unwrap();
         services.datagram.set_nonblocking(true).unwrap();
         services
+    }
+
+    /// As if nobody had ever called.
+    fn renew(self) -> Self {
+        self.tcp.accept().ok();
+        self.name.accept().ok();
+        self.datagram.recv(&mut [0; 9]).ok();
+        self
     }
 
     #[track_caller]
@@ -93,6 +101,15 @@ fn nothing_is_reached() {
             assert_eq!(outcome.stdout_text(), "refused\n", "{kind}: {line}: {outcome:?}");
             services.check_untouched(&line);
         }
+        for line in [
+            format!("socket.create_connection(('127.0.0.1', {tcp}), 2)"),
+            format!("socket.socket(socket.AF_UNIX).connect('\\0{name}')"),
+            "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b'x', out + '/datagram')".to_owned(),
+        ] {
+            let bare = field.run(&field.sandbox(Requirement::None), &attempt(&line));
+            assert_eq!(bare.stdout_text(), "reached\n", "{line} has no teeth");
+        }
+        let services = services.renew();
         // A datagram into the void is no error, so only who hears it counts.
         let line = format!(
             "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', {udp}))"

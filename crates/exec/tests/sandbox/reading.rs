@@ -1,24 +1,38 @@
 //! What a sandboxed command can and cannot read.
 
+use exec::sandbox::Requirement;
 use exec::{run, shell};
 
 use crate::field::{Field, SECRET, kinds, snapshot};
 
-/// The secret is not in what a script says, nor in what it leaves in the workspace.
+/// The secret is neither in what a script says nor in what it leaves in the workspace.
 #[track_caller]
 fn check(script: &str) {
     for kind in kinds() {
-        let field = Field::new();
-        let sandbox = field.with_secrets(field.sandbox(kind));
-        let outcome = field.run(&sandbox, script);
-        let said = format!("{}{}", outcome.stdout_text(), outcome.stderr_text());
-        assert!(!said.contains(SECRET), "{kind}: {script}: {said}");
-        for (path, (contents, ..)) in snapshot(&field.workspace) {
-            let is_secret = path.ends_with(".env");
-            let holds_it = String::from_utf8_lossy(&contents).contains(SECRET);
-            assert_eq!(holds_it, is_secret, "{kind}: {script}: {}", path.display());
-        }
+        assert_eq!(leaks(kind, script), None, "{kind}: {script}");
     }
+    // An attack that fails without a sandbox too would prove nothing. Namespaces may be forbidden.
+    if !script.starts_with("unshare") {
+        let without = leaks(Requirement::None, script);
+        assert!(without.is_some(), "{script} has no teeth");
+    }
+}
+
+/// Where the secret has got to.
+fn leaks(kind: Requirement, script: &str) -> Option<String> {
+    let field = Field::new();
+    let sandbox = field.with_secrets(field.sandbox(kind));
+    let outcome = field.run(&sandbox, script);
+    let said = format!("{}{}", outcome.stdout_text(), outcome.stderr_text());
+    let holds_it = |text: &str| text.contains(SECRET);
+    if holds_it(&said) {
+        return Some(said);
+    }
+    let files = snapshot(&field.workspace).into_iter();
+    files
+        .filter(|(path, _)| !path.ends_with(".env"))
+        .find(|(_, (contents, ..))| holds_it(&String::from_utf8_lossy(contents)))
+        .map(|(path, _)| path.display().to_string())
 }
 
 #[test]
@@ -38,7 +52,6 @@ fn hidden_files_are_not_read() {
         "cat /proc/self/root$WS/.env /proc/1/root$WS/.env /proc/$PPID/root$WS/.env",
         "cat /proc/self/cwd/../.env; exec 9<..; cat /proc/self/fd/9/.env",
         "for p in /proc/[0-9]*; do cat $p/root$WS/.env $p/cwd/.env $p/cwd/../.env; done",
-        "cat /proc/[0-9]*/environ",
         "tar c .. ; tar c $OUT",
         "grep -r . .. $OUT",
         "dd if=../.env",

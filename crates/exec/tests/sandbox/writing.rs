@@ -7,19 +7,24 @@ use exec::{ErrorKind, Status, run, shell};
 
 use crate::field::{Field, kinds, snapshot};
 
-/// Nothing below the outside changes, whatever the script does.
+/// Nothing outside changes, whatever the script does.
 #[track_caller]
 fn check_outside(script: &str) {
     for kind in kinds() {
         let field = Field::new();
-        let before = snapshot(&field.outside);
+        let before = field.world();
         let outcome = field.run(&field.sandbox(kind), script);
-        assert_eq!(
-            snapshot(&field.outside),
-            before,
-            "{kind}: {script}: {outcome:?}"
-        );
+        assert_eq!(field.world(), before, "{kind}: {script}: {outcome:?}");
     }
+}
+
+/// An attack that fails without a sandbox too would prove nothing.
+#[track_caller]
+fn check_teeth(script: &str) {
+    let field = Field::new();
+    let before = field.world();
+    let outcome = field.run(&field.sandbox(Requirement::None), script);
+    assert_ne!(field.world(), before, "{script}: {outcome:?}");
 }
 
 #[test]
@@ -43,6 +48,7 @@ fn nothing_outside_is_written() {
         "mv $OUT $OUT.gone",
         "exec 9<>$OUT/victim && echo x >&9",
     ] {
+        check_teeth(script);
         check_outside(script);
     }
 }
@@ -285,6 +291,26 @@ fn no_repository_can_be_planted_where_there_was_none() {
         assert!(!git.exists(), "{script}");
     }
     assert!(field.run(&sandbox, "echo x > ../top").is_success());
+}
+
+#[test]
+fn an_administrator_works_in_the_workspace_of_another_user() {
+    for kind in kinds() {
+        let field = Field::new();
+        let other = std::os::unix::fs::chown(field.workspace.join("src"), Some(1234), Some(1234))
+            .and_then(|()| std::os::unix::fs::chown(&field.workspace, Some(1234), Some(1234)));
+        // Only an administrator can give files away, and only one has this need.
+        if other.is_err() {
+            return;
+        }
+        let before = field.world();
+        let sandbox = field.with_secrets(field.sandbox(kind));
+        let script = "echo made > made && cat made; echo x > $OUT/victim; cat ../.env; echo x > ../.git/config";
+        let outcome = field.run(&sandbox, script);
+        assert_eq!(outcome.stdout_text(), "made\n", "{kind}: {outcome:?}");
+        let victim = field.outside.join("victim");
+        assert_eq!(field.world().get(&victim), before.get(&victim));
+    }
 }
 
 #[test]
