@@ -1,0 +1,22 @@
+//! What agents do, kept in a database: runs, their conversations turn by turn, results and costs.
+//!
+//! This crate is the door to SQL. [`Store`] is the database of a project, `.drawloom/drawloom.db`;
+//! a [`Run`] is one `task run` or `plan run` in it, held by one process at a time, and gives out
+//! a [`Conversation`], which is an [`agent::Journal`], for everything that talks to a model.
+//!
+//! What returned `Ok` survives `kill -9` and the loss of power: every commit is flushed to the
+//! disk. Several processes may use one database; writers wait for each other, and whoever holds a
+//! run holds a lock that the system takes back when they die. The file is for its owner's eyes
+//! only, and known keys are taken out of everything before it is kept.
+//!
+//! Each engine has a folder of its own with the same file names in it.
+
+mod error;
+mod lock;
+mod record;
+
+mod sqlite;
+
+pub use error::{Error, Kind, Result};
+pub use record::{NewRun, RunId, RunKind, RunRecord, RunState, Spent};
+pub use sqlite::{Conversation, Options, Run, Scrub, Store};

@@ -1,0 +1,89 @@
+//! What SQLite says went wrong, as errors that say what to do.
+
+use std::path::Path;
+
+use crate::error::{Error, Kind};
+use crate::sqlite::BUSY_MS_MAX;
+
+/// Knows where the database is, to say so.
+pub(super) struct Fault<'a> {
+    pub(super) place: &'a Path,
+    pub(super) bytes_max: Option<u64>,
+}
+
+// SQLite's primary result codes.
+const BUSY: i32 = 5;
+const LOCKED: i32 = 6;
+const READONLY: i32 = 8;
+const CORRUPT: i32 = 11;
+const FULL: i32 = 13;
+const CANTOPEN: i32 = 14;
+const NOTADB: i32 = 26;
+
+impl Fault<'_> {
+    pub(super) fn of(&self, cause: &sqlx::Error) -> Error {
+        let place = self.place.display();
+        match primary_code(cause) {
+            Some(BUSY | LOCKED) => Error::new(
+                Kind::Busy,
+                format!(
+                    "{place} was kept locked by another process for {BUSY_MS_MAX} ms. Try again \
+                     when it is done."
+                ),
+            ),
+            Some(CORRUPT | NOTADB) => self.corrupt(&said(cause)),
+            Some(FULL) => self.full(),
+            Some(CANTOPEN | READONLY) => Error::new(
+                Kind::Open,
+                format!(
+                    "{place} cannot be opened for writing ({}). Check the folder and its \
+                     permissions.",
+                    said(cause)
+                ),
+            ),
+            _ => Error::new(
+                Kind::Io,
+                format!("{place} could not be read or written: {}.", said(cause)),
+            ),
+        }
+    }
+
+    pub(super) fn corrupt(&self, why: &str) -> Error {
+        let place = self.place.display();
+        Error::new(
+            Kind::Corrupt,
+            format!(
+                "{place} is damaged or is not a database of drawloom ({why}). Move it away to \
+                 begin a new one, or put a backup in its place."
+            ),
+        )
+    }
+
+    fn full(&self) -> Error {
+        let place = self.place.display();
+        let message = match self.bytes_max {
+            Some(bytes_max) => format!(
+                "{place} is full (bytes_max = {bytes_max}), or its disk is. What was kept before \
+                 is safe; make room and resume."
+            ),
+            None => format!(
+                "the disk of {place} is full. What was kept before is safe; make room and resume."
+            ),
+        };
+        Error::new(Kind::Full, message)
+    }
+}
+
+fn primary_code(cause: &sqlx::Error) -> Option<i32> {
+    let code = cause.as_database_error()?.code()?;
+    // The upper bits say more than is needed here.
+    code.parse::<i32>().ok().map(|extended| extended & 0xff)
+}
+
+/// SQLite's own words, without the driver's around them.
+fn said(cause: &sqlx::Error) -> String {
+    match cause.as_database_error() {
+        Some(error) => error.message().to_owned(),
+        None => cause.to_string(),
+    }
+}

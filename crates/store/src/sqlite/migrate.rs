@@ -1,0 +1,112 @@
+//! The tables, brought up to date one step after the other; never back.
+
+use std::borrow::Cow;
+
+use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{Connection as _, SqlSafeStr as _};
+
+use super::fault::Fault;
+use crate::error::{Error, Kind, Result};
+
+/// `DRWL`: tells our files from others' that are SQLite too.
+const APPLICATION_ID: i32 = 0x4452_574c;
+
+const STEPS: [(i64, &str, &str); 1] = [(1, "agent", include_str!("migrations/0001_agent.sql"))];
+
+pub(super) async fn run(connection: &mut SqliteConnection, fault: &Fault<'_>) -> Result<()> {
+    let failed = |cause: sqlx::Error| fault.of(&cause);
+    if is_current(connection).await.map_err(failed)? {
+        return Ok(());
+    }
+    // One process at a time: the driver does not lock SQLite for this.
+    let mut transaction = connection
+        .begin_with("BEGIN IMMEDIATE")
+        .await
+        .map_err(failed)?;
+    is_ours(&mut transaction, fault).await?;
+    let migrated = migrator().run_direct(None, &mut *transaction, false).await;
+    migrated.map_err(|cause| explain(cause, fault))?;
+    sqlx::query("PRAGMA application_id = 0x4452574c")
+        .execute(&mut *transaction)
+        .await
+        .map_err(failed)?;
+    sqlx::query("PRAGMA user_version = 1")
+        .execute(&mut *transaction)
+        .await
+        .map_err(failed)?;
+    transaction.commit().await.map_err(failed)
+}
+
+/// Nothing to do is the usual case, and needs no lock to see.
+async fn is_current(connection: &mut SqliteConnection) -> std::result::Result<bool, sqlx::Error> {
+    let application: i32 = sqlx::query_scalar("PRAGMA application_id")
+        .fetch_one(&mut *connection)
+        .await?;
+    let version: i64 = sqlx::query_scalar("PRAGMA user_version")
+        .fetch_one(&mut *connection)
+        .await?;
+    Ok(application == APPLICATION_ID && version == latest())
+}
+
+/// Somebody else's database is left alone.
+async fn is_ours(connection: &mut SqliteConnection, fault: &Fault<'_>) -> Result<()> {
+    let failed = |cause: sqlx::Error| fault.of(&cause);
+    let application: i32 = sqlx::query_scalar("PRAGMA application_id")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(failed)?;
+    let tables: i64 = sqlx::query_scalar("SELECT count(*) FROM sqlite_schema")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(failed)?;
+    if application == APPLICATION_ID || (application == 0 && tables == 0) {
+        return Ok(());
+    }
+    Err(fault.corrupt("it holds tables of another program"))
+}
+
+fn latest() -> i64 {
+    STEPS
+        .iter()
+        .map(|(version, ..)| *version)
+        .max()
+        .unwrap_or(0)
+}
+
+fn migrator() -> Migrator {
+    let steps = STEPS.map(|(version, name, sql)| {
+        let kind = MigrationType::Simple;
+        Migration::new(
+            version,
+            Cow::Borrowed(name),
+            kind,
+            sql.into_sql_str(),
+            false,
+        )
+    });
+    Migrator::with_migrations(steps.to_vec())
+}
+
+fn explain(cause: MigrateError, fault: &Fault<'_>) -> Error {
+    let place = fault.place.display();
+    match cause {
+        MigrateError::VersionMissing(version) => Error::new(
+            Kind::Newer,
+            format!(
+                "{place} was written by a newer drawloom: it has tables of version {version}, and \
+                 this one knows them up to {}. Update drawloom.",
+                latest()
+            ),
+        ),
+        MigrateError::VersionMismatch(version) => Error::new(
+            Kind::Newer,
+            format!(
+                "{place} was written by another build of drawloom: its tables of version {version} \
+                 differ. Use that build, or move the file away to begin a new one."
+            ),
+        ),
+        MigrateError::Execute(cause) | MigrateError::ExecuteMigration(cause, _) => fault.of(&cause),
+        other => fault.corrupt(&other.to_string()),
+    }
+}

@@ -1,0 +1,200 @@
+//! SQLite: one file, one connection for each process, every commit on the disk.
+
+mod fault;
+mod journal;
+mod migrate;
+mod plan;
+mod runs;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::Clock;
+use rustix::fs::{FileType, Mode, OFlags, chmod, lstat, mkdir, open};
+use rustix::io::Errno;
+use sqlx::ConnectOptions as _;
+use sqlx::Connection as _;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
+use tokio::sync::Mutex;
+
+use crate::error::{Error, Kind, Result};
+use fault::Fault;
+
+pub use journal::Conversation;
+pub use runs::Run;
+
+/// How long a writer waits for another one, in milliseconds.
+pub(crate) const BUSY_MS_MAX: u64 = 30_000;
+
+/// A page of a database, in bytes.
+const PAGE_BYTES: u64 = 4_096;
+
+/// Takes known keys out of a text.
+pub type Scrub = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+/// How a database is opened.
+#[derive(Clone)]
+pub struct Options {
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Takes keys out of what is kept; `None` for a text without any.
+    pub scrub: Option<Scrub>,
+    /// How large the file may grow.
+    pub bytes_max: Option<u64>,
+    /// The number of this process, for messages to others.
+    pub pid: u32,
+}
+
+/// The database of a project. Clones share the connection.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    place: PathBuf,
+    options: Options,
+    connection: Mutex<SqliteConnection>,
+}
+
+impl Store {
+    /// Opens the database at this place, which is made if it is not there, and brings its tables
+    /// up to date.
+    pub async fn open(place: &Path, options: Options) -> Result<Store> {
+        prepare(place)?;
+        let mut settings = SqliteConnectOptions::new()
+            .filename(place)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .foreign_keys(true)
+            .busy_timeout(Duration::from_millis(BUSY_MS_MAX))
+            .page_size(PAGE_BYTES as u32)
+            .thread_name(|_| "drawloom-sqlite".to_owned())
+            .disable_statement_logging();
+        if let Some(bytes) = options.bytes_max {
+            settings = settings.pragma("max_page_count", bytes.div_ceil(PAGE_BYTES).to_string());
+        }
+        let fault = Fault {
+            place,
+            bytes_max: options.bytes_max,
+        };
+        let mut connection = settings.connect().await.map_err(|cause| fault.of(&cause))?;
+        migrate::run(&mut connection, &fault).await?;
+        Ok(Store {
+            inner: Arc::new(Inner {
+                place: place.to_owned(),
+                options,
+                connection: Mutex::new(connection),
+            }),
+        })
+    }
+
+    /// Reads the whole file and says what is wrong with it.
+    pub async fn check(&self) -> Result<()> {
+        let mut connection = self.inner.connection.lock().await;
+        let findings: Vec<String> = sqlx::query_scalar("PRAGMA quick_check(5)")
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(|cause| self.fault().of(&cause))?;
+        match findings.as_slice() {
+            [only] if only == "ok" => Ok(()),
+            _ => Err(self.fault().corrupt(&findings.join("; "))),
+        }
+    }
+
+    /// Closes the connection, so that another process finds one file and not three.
+    pub async fn close(self) -> Result<()> {
+        let place = self.inner.place.clone();
+        let Some(inner) = Arc::into_inner(self.inner) else {
+            // A clone is still in use; the last one closes.
+            return Ok(());
+        };
+        let fault = Fault {
+            place: &place,
+            bytes_max: None,
+        };
+        let closed = inner.connection.into_inner().close().await;
+        closed.map_err(|cause| fault.of(&cause))
+    }
+
+    fn fault(&self) -> Fault<'_> {
+        Fault {
+            place: &self.inner.place,
+            bytes_max: self.inner.options.bytes_max,
+        }
+    }
+
+    fn now_ms(&self) -> i64 {
+        integer(self.inner.options.clock.now_ms())
+    }
+
+    /// The text as it may be kept.
+    fn clean<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let scrubbed = self
+            .inner
+            .options
+            .scrub
+            .as_ref()
+            .and_then(|scrub| scrub(text));
+        scrubbed.map_or(Cow::Borrowed(text), Cow::Owned)
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Store({})", self.inner.place.display())
+    }
+}
+
+/// SQLite has signed integers only; nothing that is counted here comes near their end.
+fn integer(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+fn count(integer: i64) -> u64 {
+    u64::try_from(integer).unwrap_or(0)
+}
+
+/// Makes the file for the owner's eyes only, before SQLite makes it for everybody's.
+///
+/// A file that exists is not opened: closing it again would drop the locks that another
+/// connection of this process has on it.
+fn prepare(place: &Path) -> Result<()> {
+    let owner = Mode::RUSR | Mode::WUSR;
+    if let Some(folder) = place
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
+        match mkdir(
+            folder,
+            Mode::RWXU | Mode::RGRP | Mode::XGRP | Mode::ROTH | Mode::XOTH,
+        ) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(cause) => return Err(Error::place(folder, "making", cause)),
+        }
+    }
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
+    match open(place, flags, owner) {
+        Ok(_) => return Ok(()),
+        Err(Errno::EXIST) => {}
+        Err(cause) => return Err(Error::place(place, "making", cause)),
+    }
+    let found = lstat(place).map_err(|cause| Error::place(place, "looking at", cause))?;
+    if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
+        return Err(Error::new(
+            Kind::Open,
+            format!(
+                "{} is not a plain file, and a database is expected there. Move it away.",
+                place.display()
+            ),
+        ));
+    }
+    let mode = Mode::from_raw_mode(found.st_mode);
+    if mode.intersects(Mode::RWXG | Mode::RWXO) {
+        chmod(place, owner).map_err(|cause| Error::place(place, "protecting", cause))?;
+    }
+    Ok(())
+}
