@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use workspace::{Reader, RelPath, Workspace};
+use workspace::{RelPath, Workspace};
 
 use super::{arguments, blocking, declare, path, refused};
 use crate::tool::{Called, Deed, Effect, Fault, Given, Output, Tool};
@@ -75,7 +75,7 @@ fn read(workspace: &Workspace, wanted: &Arguments, bytes_max: usize) -> Result<O
             "`{path}` does not exist. Use `list_files` or `search_files` to find it."
         )));
     };
-    let size = Reader::bytes(&reader);
+    let size = reader.size_bytes();
     let mut bytes = Vec::new();
     reader
         .read_to_end(&mut bytes)
