@@ -178,6 +178,16 @@ fn broken_toml_is_shown_where_it_breaks() {
 }
 
 #[test]
+fn a_section_that_stands_twice_is_said_to() {
+    check_error(
+        "[ai]\nmode = 'off'\n[ai]\nmodel = 'x'\n",
+        &[],
+        "3:2 drawloom.toml is not valid TOML: duplicate key (it stands further up already: write \
+         all of it there)",
+    );
+}
+
+#[test]
 fn mistakes_in_variables_name_the_variable_and_its_key() {
     check_error(
         "",

@@ -29,16 +29,19 @@ pub(crate) fn rerun(words: &[OsString], folder: Option<&Path>) -> Rerun {
     }
 }
 
-/// The command that goes on with answers that were kept in a file.
+/// The command that goes on with answers that were kept in a file, and in earnest.
 pub(crate) fn go_on(words: &[OsString], path: &str) -> String {
-    // What stdin said is among the answers, and is not there a second time.
     let mut kept = Vec::new();
     let mut words = without_taping(words).into_iter().peekable();
     while let Some(word) = words.next() {
         let is_stdin = words.peek().is_some_and(|next| next == "-");
-        if word == "--answers" && is_stdin {
+        if word == "--" {
+            kept.push(word);
+            kept.extend(words.by_ref());
+        } else if word == "--answers" && is_stdin {
+            // What stdin said is among the answers, and is not there a second time.
             words.next();
-        } else if word != "--answers=-" {
+        } else if word != "--answers=-" && word != "--dry-run" {
             kept.push(word);
         }
     }
@@ -188,6 +191,11 @@ mod tests {
         assert_eq!(
             go_on(&words, ".drawloom/answers/x.json"),
             "drawloom run a --answers b.json --answers .drawloom/answers/x.json"
+        );
+        let words = ["drawloom", "run", "a", "--dry-run", "--", "--dry-run"].map(OsString::from);
+        assert_eq!(
+            go_on(&words, "x.json"),
+            "drawloom run a --answers x.json -- --dry-run"
         );
     }
 

@@ -13,13 +13,20 @@ pub(super) fn apply(settings: &mut Settings, path: &Path, text: &str) -> Result<
     let source = Source { path, text };
     let table = DeTable::parse(text).map_err(|cause| {
         let offset = cause.span().map_or(0, |span| span.start);
-        source.error(
+        let error = source.error(
             offset,
             format!("{FILE_NAME} is not valid TOML: {}", cause.message()),
-        )
+        );
+        match cause.message() {
+            DUPLICATE => error.hint("it stands further up already: write all of it there"),
+            _ => error,
+        }
     })?;
     source.table(settings, "", table.get_ref())
 }
+
+/// How the reader of TOML calls a section or key that stands twice.
+const DUPLICATE: &str = "duplicate key";
 
 struct Source<'a> {
     path: &'a Path,

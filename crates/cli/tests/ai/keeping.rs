@@ -97,9 +97,8 @@ fn when_it_was_only_a_dry_run() {
     assert!(ran.out.contains("+// Customer"), "{}", ran.out);
     assert!(written(&shop.project).is_empty());
     assert!(ran.err.contains("4 answers are kept"), "{}", ran.err);
-    let on = way_on(&ran).replace("--dry-run ", "");
     shop.project.write("drawloom.toml", "");
-    shop.generates(&on);
+    shop.generates(&way_on(&ran));
     let json = Shop::api("anthropic", "claude-sonnet-4-5", mock());
     let ran = json.run("run card Customer --dry-run --json");
     let result: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
