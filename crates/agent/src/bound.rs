@@ -26,17 +26,9 @@ pub(crate) fn bounded(value: &mut Value, bytes_max: usize) -> String {
     if text.len() <= bytes_max {
         return text;
     }
-    // Nothing but a huge number of small things, or one that grew by its escapes.
-    let cut = middle_out(&text, bytes_max.saturating_sub(NOTE_BYTES), bytes_max);
-    let mut cut = Value::from_iter([("shortened", Value::String(cut))]);
-    match cut.to_string() {
-        text if text.len() <= bytes_max * 2 => text,
-        _ => {
-            let share = bytes_max / 8;
-            shorten_strings(&mut cut, share, bytes_max);
-            cut.to_string()
-        }
-    }
+    // Nothing but a huge number of small things. Quoting them as a text may double them.
+    let cut = middle_out(&text, (bytes_max / 2).saturating_sub(NOTE_BYTES), bytes_max);
+    Value::from_iter([("shortened", cut)]).to_string()
 }
 
 /// Room for the words that say how much was left out.
@@ -166,4 +158,66 @@ fn shorten_arrays(value: &mut Value, bytes_max: usize) {
     );
     let from = items.len() - tail;
     items.splice(head..from, [Value::String(note)]);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::bounded;
+
+    #[track_caller]
+    fn check(mut value: Value, bytes_max: usize, parts: &[&str]) {
+        let text = bounded(&mut value, bytes_max);
+        assert!(text.len() <= bytes_max, "{} bytes: {text}", text.len());
+        serde_json::from_str::<Value>(&text).expect("it stays JSON");
+        for part in parts {
+            assert!(text.contains(part), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_fits_is_left_alone() {
+        let value = json!({"a": "x".repeat(900)});
+        assert_eq!(bounded(&mut value.clone(), 1_000), value.to_string());
+    }
+
+    #[test]
+    fn long_strings_lose_their_middle_and_short_ones_stay() {
+        let long = format!("head{}tail", "é\n".repeat(5_000));
+        let value = json!({"stdout": long, "stderr": "short", "code": 1});
+        check(
+            value,
+            2_000,
+            &[
+                "head",
+                "tail",
+                "short",
+                "\"code\":1",
+                "bytes (",
+                "left out: agent.output_bytes_max = 2000",
+            ],
+        );
+        let value = json!({"stdout": "x".repeat(9_000), "stderr": "y".repeat(9_000)});
+        check(value, 4_000, &["xxx", "yyy"]);
+    }
+
+    #[test]
+    fn long_arrays_lose_their_middle() {
+        let entries: Vec<String> = (0..5_000).map(|n| format!("file-{n}.txt")).collect();
+        check(
+            json!({"entries": entries, "path": "."}),
+            3_000,
+            &["file-0.txt", "file-4999.txt", "of 5000 entries left out"],
+        );
+    }
+
+    #[test]
+    fn whatever_it_is_the_limit_holds() {
+        let many: serde_json::Map<String, Value> =
+            (0..5_000).map(|n| (format!("k{n}"), json!(n))).collect();
+        check(Value::Object(many), 3_000, &["shortened"]);
+        check(json!({"a": "\u{1}".repeat(50_000)}), 3_000, &["left out"]);
+        check(json!([[["\"".repeat(50_000)]]]), 3_000, &["left out"]);
+    }
 }

@@ -19,7 +19,8 @@ pub struct Reply {
     pub stop: Stop,
     /// The calls it took, failed attempts that were billed included.
     pub calls: Vec<Entry>,
-    /// How long the model took.
+    /// How long the model took. Named apart from the whole turn's time, which is written beside it.
+    #[serde(rename = "answered_in_ms")]
     pub duration_ms: u64,
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use exec::sandbox::{Network, Requirement, Sandbox};
+use exec::sandbox::{Network, Requirement, Sandbox, UnixSockets};
 use exec::{Env, Invocation, Outcome, Status};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -29,8 +29,12 @@ pub struct CommandSettings {
     pub sandbox: Requirement,
     /// Whether they reach the network.
     pub network: Network,
+    /// Whether they may use UNIX sockets, which lead out of the sandbox.
+    pub unix_sockets: UnixSockets,
     /// Directories outside the project they may write, such as package caches.
     pub writable: Vec<PathBuf>,
+    /// Files and directories they cannot read, beside the project's secrets.
+    pub hidden: Vec<PathBuf>,
     /// Variables they see besides the usual harmless ones.
     pub variables: Vec<String>,
     /// The longest a command may take, whatever the model asks for.
@@ -42,7 +46,9 @@ impl Default for CommandSettings {
         CommandSettings {
             sandbox: Requirement::Auto,
             network: Network::Off,
+            unix_sockets: UnixSockets::Off,
             writable: Vec::new(),
+            hidden: Vec::new(),
             variables: Vec::new(),
             timeout_seconds_max: 30 * 60,
         }
@@ -56,6 +62,8 @@ impl CommandSettings {
         let mut sandbox = Sandbox::new(workspace.path())
             .requirement(self.sandbox)
             .network(self.network)
+            .unix_sockets(self.unix_sockets)
+            .hide_all(&self.hidden)
             .read_only(".drawloom")
             .read_only("drawloom.toml")
             .hide_all(secrets(workspace).map_err(refused)?);

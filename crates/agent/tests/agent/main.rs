@@ -1,0 +1,20 @@
+//! The loop and the tools against a scripted model over real HTTP, in all three wire formats.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests build the projects and servers they work with"
+)]
+
+mod scripted;
+mod stage;
+
+mod limits;
+mod mcp;
+mod resume;
+mod smollm;
+mod talk;
+mod tools;

@@ -1,0 +1,208 @@
+//! What is committed stays and is not done again, wherever the process dies.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use agent::{Error, History, Journal, Kind, Memory, Note, Stored, Turn};
+use llm::Format;
+use serde_json::json;
+
+use crate::scripted::{Act, FORMATS, calls, says};
+use crate::stage::Stage;
+
+/// A journal that dies, for good, at its n-th write: the process is killed there.
+struct Dying {
+    inner: Memory,
+    left: Arc<AtomicU32>,
+}
+
+impl Dying {
+    fn alive(&self) -> Result<(), Error> {
+        let left = self
+            .left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+                left.checked_sub(1)
+            });
+        left.map(drop)
+            .map_err(|_| Error::new(Kind::Journal, "killed"))
+    }
+}
+
+impl Journal for Dying {
+    fn load(&mut self) -> Stored<'_, History> {
+        self.inner.load()
+    }
+
+    fn note<'a>(&'a mut self, note: &'a Note) -> Stored<'a, ()> {
+        match self.alive() {
+            Ok(()) => self.inner.note(note),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+
+    fn commit<'a>(&'a mut self, turn: &'a Turn) -> Stored<'a, ()> {
+        match self.alive() {
+            Ok(()) => self.inner.commit(turn),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+}
+
+/// Three turns whose commands each leave a mark; the middle one has two calls.
+fn script() -> Vec<Act> {
+    let mark = |word: &str| {
+        (
+            "execute_command",
+            json!({"command": format!("echo {word} >> marks")}),
+        )
+    };
+    vec![
+        calls(&[mark("one"), ("read_file", json!({"path": "marks"}))]),
+        calls(&[mark("two"), mark("three")]),
+        says("Done."),
+    ]
+}
+
+/// The words that committed turns have marked, and whether the model was told it may not be so.
+fn marked(history: &History) -> Vec<(String, bool)> {
+    let mut words = Vec::new();
+    for turn in &history.turns {
+        for (call, result) in turn.reply.tool_calls().zip(&turn.results) {
+            let command = call.arguments.value().unwrap().get("command");
+            if let Some(command) = command.and_then(|command| command.as_str()) {
+                let word = command.split(' ').nth(1).unwrap().to_owned();
+                let interrupted = result.content.contains("The program was interrupted");
+                words.push((word, interrupted));
+            }
+        }
+    }
+    words
+}
+
+#[tokio::test]
+async fn killed_at_every_write_of_the_journal_no_command_is_run_twice() {
+    let mut deaths = 0;
+    for died_at in 0..20 {
+        let mut stage = Stage::new(Format::OpenAi, script());
+        let left = Arc::new(AtomicU32::new(died_at));
+        let mut journal = Dying {
+            inner: stage.journal.clone(),
+            left,
+        };
+        let mut conversation = stage.conversation().await;
+        conversation.say("Do it.");
+        match stage.with_journal(&mut conversation, &mut journal).await {
+            Ok(_) => continue,
+            Err(stopped) => assert_eq!(stopped.kind(), Kind::Journal, "{stopped}"),
+        }
+        deaths += 1;
+        // Another process, with nothing but the journal.
+        let turns = stage.journal.history().turns;
+        let finished = stage
+            .run()
+            .await
+            .unwrap_or_else(|stopped| panic!("died at {died_at}: {stopped}"));
+        assert_eq!(
+            finished.totals.turns,
+            u32::try_from(stage.journal.history().turns.len()).unwrap()
+        );
+        let history = stage.journal.history();
+        assert_eq!(
+            history.turns[..turns.len()],
+            turns[..],
+            "committed turns stay as they are"
+        );
+        assert!(
+            history.notes.is_empty(),
+            "died at {died_at}: {:?}",
+            history.notes
+        );
+        let marks = stage.file("marks").unwrap_or_default();
+        for (word, interrupted) in marked(&history) {
+            let times = marks.matches(&word).count();
+            // A call that was under way may have happened or not; all others happened once.
+            assert!(
+                times == 1 || (interrupted && times == 0),
+                "died at {died_at}: {word} {times} times"
+            );
+        }
+    }
+    assert!(deaths >= 8, "{deaths}");
+}
+
+#[tokio::test]
+async fn a_reply_that_is_paid_for_is_not_asked_for_again() {
+    let mut stage = Stage::new(Format::Anthropic, script());
+    let left = Arc::new(AtomicU32::new(1));
+    let mut journal = Dying {
+        inner: stage.journal.clone(),
+        left,
+    };
+    let mut conversation = stage.conversation().await;
+    conversation.say("Do it.");
+    stage
+        .with_journal(&mut conversation, &mut journal)
+        .await
+        .unwrap_err();
+    assert_eq!(stage.server.asked(), 1);
+    let conversation = stage.conversation().await;
+    assert!(!conversation.is_fresh());
+    assert_eq!(conversation.totals().all.calls, 1, "it is counted, too");
+    let finished = stage.run().await.unwrap();
+    assert_eq!(stage.server.asked(), 3);
+    assert_eq!(finished.totals.all.calls, 3);
+    assert_eq!(stage.recorder.all("turn_resumed").len(), 1);
+}
+
+#[tokio::test]
+async fn a_conversation_that_ended_is_not_asked_about_again() {
+    for format in FORMATS {
+        let mut stage = Stage::new(format, vec![says("Done.")]);
+        stage.run().await.unwrap();
+        let again = stage.run().await.unwrap();
+        assert_eq!((again.text.as_str(), stage.server.asked()), ("Done.", 1));
+    }
+}
+
+#[tokio::test]
+async fn a_provider_that_dies_mid_run_leaves_a_conversation_to_go_on_with() {
+    for format in FORMATS {
+        for death in [Act::HangUp, Act::Status(500), Act::Status(401)] {
+            let script = vec![
+                calls(&[("write_file", json!({"path": "a", "content": "a"}))]),
+                death,
+                says("Done."),
+            ];
+            let mut stage = Stage::new(format, script);
+            let stopped = stage.run().await.unwrap_err();
+            assert_eq!(stopped.kind(), Kind::Model, "{stopped}");
+            assert!(stopped.error.code().is_some());
+            assert_eq!(
+                (
+                    stage.file("a").as_deref(),
+                    stage.journal.history().turns.len()
+                ),
+                (Some("a\n"), 1)
+            );
+            let finished = stage.run().await.unwrap();
+            assert_eq!(
+                (finished.text.as_str(), finished.totals.turns),
+                ("Done.", 2)
+            );
+            assert_eq!(
+                stage.server.sent(1),
+                stage.server.sent(2),
+                "the same is asked again"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn history_survives_being_written_down() {
+    let mut stage = Stage::new(Format::Gemini, script());
+    stage.run().await.unwrap();
+    let history = stage.journal.history();
+    let text = serde_json::to_string(&history).unwrap();
+    assert_eq!(serde_json::from_str::<History>(&text).unwrap(), history);
+}
