@@ -29,6 +29,10 @@ pub(crate) fn parse(written: &str) -> Result<Map<String, Value>, String> {
 
 /// Reads YAML as Mermaid does, or says why not.
 pub(crate) fn read(yaml: &str) -> Result<Value, String> {
+    let indented = |line: &str| line.starts_with('\t') && !line.trim().is_empty();
+    if !yaml.starts_with('{') && yaml.lines().any(indented) {
+        return Err("a tab cannot indent YAML".to_owned());
+    }
     let options = serde_saphyr::options! { strict_booleans: true };
     serde_saphyr::from_str_with_options::<Value>(yaml, options).map_err(|error| {
         let detail = error.without_snippet().render();

@@ -114,6 +114,12 @@ pub(crate) fn gather(
             StatementKind::LinkStyle { indices } => gathering.link_style(indices),
             _ => {}
         }
+        for (id, span) in gathering.data_elsewhere.drain(..) {
+            gathering
+                .diagram
+                .styling
+                .push(format!("{id}{}", written(span)));
+        }
         if styles(&statement.kind) {
             gathering.diagram.styling.push(written(statement.span));
         }
@@ -152,6 +158,8 @@ struct Gathering {
     /// Ids that are in some subgraph already.
     owned: HashSet<String>,
     subgraphs_closed: usize,
+    /// Data of edges and subgraphs, which has no place in the diagram but is styling.
+    data_elsewhere: Vec<(String, Span)>,
 }
 
 /// A subgraph that is being read.
@@ -164,13 +172,10 @@ struct Open {
 
 impl Gathering {
     fn chain(&mut self, chain: &Chain) {
-        let mut members = Vec::new();
         for (at, group) in chain.groups.iter().enumerate() {
             for (mention_at, mention) in group.iter().enumerate() {
                 self.mention(mention, (self.statement, at, mention_at));
             }
-            let ids = group.iter().map(|mention| mention.id.text.clone());
-            members.splice(0..0, ids);
             let before = at.checked_sub(1).and_then(|before| {
                 let link = chain.links.get(before)?;
                 Some((chain.groups.get(before)?, link, before))
@@ -179,8 +184,11 @@ impl Gathering {
                 self.link(from, group, link, link_at);
             }
         }
+        // The last group first, as Mermaid lists them.
         if let Some(open) = self.open.last_mut() {
-            open.members.extend(members);
+            let mentions = chain.groups.iter().rev().flatten();
+            open.members
+                .extend(mentions.map(|mention| mention.id.text.clone()));
         }
     }
 
@@ -239,6 +247,7 @@ impl Gathering {
             }
         };
         if self.subgraph_index.contains_key(id) || self.edge_ids.contains(id) {
+            self.data_elsewhere.push((id.to_owned(), written.span));
             return;
         }
         let index = self.node(id);

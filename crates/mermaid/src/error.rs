@@ -56,6 +56,8 @@ pub enum ProblemKind {
     Arrow,
     /// `linkStyle` names a link that does not exist.
     LinkStyle,
+    /// An edit names something the text does not have.
+    Edit,
 }
 
 impl ProblemKind {
@@ -72,6 +74,7 @@ impl ProblemKind {
             ProblemKind::Shape => "shape",
             ProblemKind::Arrow => "arrow",
             ProblemKind::LinkStyle => "link-style",
+            ProblemKind::Edit => "edit",
         }
     }
 }

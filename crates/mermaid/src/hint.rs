@@ -102,7 +102,8 @@ pub(crate) fn for_token(text: &str, token: Token) -> Option<String> {
     if mark.starts_with("%%") && !before.trim().is_empty() {
         return Some("a comment needs a line of its own".to_owned());
     }
-    if before.trim().is_empty() && (mark.starts_with("//") || mark.starts_with('#')) {
+    let line = text[line_start..].trim_start();
+    if line.starts_with("//") || line.starts_with('#') {
         return Some("a comment begins with `%%`".to_owned());
     }
     if let Some(word) = reserved(token.kind, mark) {

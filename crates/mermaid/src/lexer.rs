@@ -662,6 +662,11 @@ const CLOSINGS: [(&str, Kind); 8] = [
     ("}", Kind::BraceClose),
 ];
 
+/// Whether a word is a token of its own and no part of an id.
+pub(crate) fn is_reserved(word: &str) -> bool {
+    WORDS.iter().any(|(reserved, _)| *reserved == word)
+}
+
 fn starts_word(rest: &str, word: &str) -> bool {
     rest.strip_prefix(word)
         .is_some_and(|after| !after.starts_with(is_word))

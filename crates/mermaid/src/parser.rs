@@ -128,9 +128,14 @@ impl Parser<'_> {
     }
 
     fn line(&mut self) -> Read<()> {
-        let start = self.token.start;
+        let start = self.statement_start();
         let kind = match self.token.kind {
             Kind::Semi | Kind::Newline | Kind::Space | Kind::Eof => {
+                self.bump();
+                return Ok(());
+            }
+            // An unclosed block ends with the text, and is told twice.
+            Kind::AccDescrBlock if self.token.range().is_empty() => {
                 self.bump();
                 return Ok(());
             }
@@ -154,12 +159,28 @@ impl Parser<'_> {
             kind,
             StatementKind::Direction(_) | StatementKind::AccTitle | StatementKind::AccDescr
         );
-        let end = self.token.start;
+        let block =
+            kind == StatementKind::AccDescr && self.text(start..self.token.start).contains('{');
+        let end = match self.text(start..self.token.start).rfind('}') {
+            Some(close) if block => start + close + 1,
+            _ => self.token.start,
+        };
         if !free {
             self.separator()?;
         }
         self.push(start..end, kind);
         Ok(())
+    }
+
+    /// Where a statement begins: `click` and `accDescr {` are words without a token.
+    fn statement_start(&self) -> usize {
+        let start = self.token.start;
+        let word = match self.token.kind {
+            Kind::Click => "click",
+            Kind::AccDescrBlock => "accDescr",
+            _ => return start,
+        };
+        self.clean.text[..start].rfind(word).unwrap_or(start)
     }
 
     fn push(&mut self, range: Range<usize>, kind: StatementKind) {

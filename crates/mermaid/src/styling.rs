@@ -32,6 +32,12 @@ impl Parser<'_> {
         )?;
         self.space()?;
         let class = self.name(Kind::is_id, "the name of a class")?;
+        if self.token.kind == Kind::Space {
+            let fault = self.unexpected("the end of the line after the class");
+            return Err(
+                fault.hint("write the ids of `class` with commas and no spaces: `class A,B name`")
+            );
+        }
         Ok(StatementKind::Class { ids, class })
     }
 

@@ -1,0 +1,290 @@
+//! Diagram → text that reads back as the same diagram.
+//!
+//! This writes a diagram from scratch, one statement a line. A text that a person wrote is not
+//! printed by this: [`Document`](crate::Document) keeps it, and edits change only their own bytes.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value, json};
+
+use crate::diagram::{Diagram, Edge, Label, Node, Subgraph};
+use crate::parser::SUBGRAPH_DEPTH_MAX;
+use crate::shape::{Shape, brackets};
+use crate::syntax::TextKind;
+use crate::write::{block, flow, in_brackets};
+
+/// Words that swallow the white space after them, so that nothing may follow but a mark.
+const GREEDY: [&str; 6] = ["call", "click", "href", "direction", "accTitle", "accDescr"];
+
+impl std::fmt::Display for Diagram {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&print(self))
+    }
+}
+
+fn print(diagram: &Diagram) -> String {
+    let mut out = format!("flowchart {}\n", diagram.direction.name());
+    for node in &diagram.nodes {
+        for line in node_lines(node) {
+            push_line(&mut out, &line, 1);
+        }
+    }
+    for edge in &diagram.edges {
+        push_line(&mut out, &edge_line(edge), 1);
+    }
+    Groups::new(diagram).print(&mut out);
+    for statement in &diagram.styling {
+        out.push_str("    ");
+        out.push_str(statement);
+        out.push('\n');
+    }
+    out
+}
+
+fn push_line(out: &mut String, line: &str, depth: usize) {
+    for _ in 0..depth {
+        out.push_str("    ");
+    }
+    if line.starts_with("%%") {
+        out.push(';');
+    }
+    out.push_str(line);
+    if GREEDY.iter().any(|word| line.ends_with(word)) {
+        out.push(';');
+    }
+    // A line that looks like a colour being set loses its last semicolon to the reader: it gets
+    // some to lose.
+    let colour = line.contains(':') && line.contains('#') && line.contains(';');
+    if colour && (line.contains("style") || line.contains("classDef")) {
+        out.push_str(";;");
+    }
+    out.push('\n');
+}
+
+fn node_lines(node: &Node) -> Vec<String> {
+    let mut line = node.id.clone();
+    let mut data = Map::new();
+    let plain = node.label.kind == TextKind::Text && node.label.text == node.id;
+    match brackets(node.shape.name()) {
+        Some((open, close)) => {
+            let _ = write!(line, "{open}{}{close}", in_brackets(&node.label));
+        }
+        None if node.shape == Shape::DEFAULT => {
+            if !plain && !cleared(node) {
+                label_data(&node.label, &mut data);
+            }
+        }
+        None => {
+            if !plain && !cleared(node) {
+                let _ = write!(line, "[{}]", in_brackets(&node.label));
+            }
+            data.insert("shape".to_owned(), json!(node.shape.name()));
+        }
+    }
+    let mut classes = node.classes.iter();
+    if let Some(class) = classes.next() {
+        let _ = write!(line, ":::{class}");
+    }
+    data.extend(node.data.clone());
+    if data.values().any(nested) {
+        let _ = write!(line, "@{{\n{}}}", block(&data, 1));
+    } else if !data.is_empty() {
+        let pairs: Vec<String> = data.iter().map(|(key, value)| flow(key, value)).collect();
+        let _ = write!(line, "@{{ {} }}", pairs.join(", "));
+    }
+    let mut lines = vec![line];
+    lines.extend(classes.map(|class| format!("{}:::{class}", node.id)));
+    lines
+}
+
+/// A picture without a label has none; nothing needs to say so.
+fn cleared(node: &Node) -> bool {
+    node.label.text.is_empty()
+        && ["icon", "img"]
+            .iter()
+            .any(|key| node.data.contains_key(*key))
+}
+
+fn label_data(label: &Label, data: &mut Map<String, Value>) {
+    data.insert(
+        "label".to_owned(),
+        json!(crate::entity::encode(&label.text, |_, _| false)),
+    );
+    match label.kind {
+        TextKind::Markdown => {}
+        TextKind::String => {
+            data.insert("labelType".to_owned(), json!("string"));
+        }
+        TextKind::Text => {
+            data.insert("labelType".to_owned(), json!("text"));
+        }
+    }
+}
+
+fn nested(value: &Value) -> bool {
+    match value {
+        Value::Object(_) => true,
+        Value::Array(items) => items.iter().any(nested),
+        _ => false,
+    }
+}
+
+fn edge_line(edge: &Edge) -> String {
+    let Edge {
+        from, to, arrow, ..
+    } = edge;
+    let greedy = GREEDY.iter().any(|word| from.ends_with(word));
+    let gap = if greedy { "@{ } " } else { " " };
+    let id = edge.id.as_deref().map(|id| format!("{}@", with_mark(id)));
+    let id = id.unwrap_or_default();
+    let bare = edge.label.text.is_empty() && edge.label.kind == TextKind::Text;
+    if bare {
+        return format!("{from}{gap}{id}{arrow} {to}");
+    }
+    format!("{from}{gap}{id}{arrow}|{}| {to}", in_brackets(&edge.label))
+}
+
+/// The reader takes the first `@` out of an edge's id.
+fn with_mark(id: &str) -> String {
+    match id.find('@') {
+        Some(at) => format!(
+            "{}@{}",
+            &id[..at],
+            id[at..].strip_suffix('@').unwrap_or(&id[at..])
+        ),
+        None => id.to_owned(),
+    }
+}
+
+/// The subgraphs of a diagram, nested where the order they are listed in allows it.
+struct Groups<'d> {
+    diagram: &'d Diagram,
+    index: HashMap<&'d str, usize>,
+    nodes: HashSet<&'d str>,
+    edges: HashSet<&'d str>,
+    /// Which subgraphs are written inside which.
+    children: Vec<Vec<usize>>,
+    roots: Vec<usize>,
+}
+
+impl<'d> Groups<'d> {
+    fn new(diagram: &'d Diagram) -> Self {
+        let subgraphs = &diagram.subgraphs;
+        let index: HashMap<&str, usize> = subgraphs
+            .iter()
+            .enumerate()
+            .map(|(at, s)| (s.id.as_str(), at))
+            .collect();
+        let mut groups = Groups {
+            diagram,
+            index,
+            nodes: diagram.nodes.iter().map(|node| node.id.as_str()).collect(),
+            edges: diagram
+                .edges
+                .iter()
+                .filter_map(|edge| edge.id.as_deref())
+                .collect(),
+            children: vec![Vec::new(); subgraphs.len()],
+            roots: Vec::new(),
+        };
+        groups.nest();
+        if groups.post_order() != Some((0..subgraphs.len()).collect()) {
+            groups.children = vec![Vec::new(); subgraphs.len()];
+            groups.roots = (0..subgraphs.len()).collect();
+        }
+        groups
+    }
+
+    fn nest(&mut self) {
+        let mut inner = vec![false; self.children.len()];
+        for (at, subgraph) in self.diagram.subgraphs.iter().enumerate() {
+            for node in &subgraph.nodes {
+                let Some(child) = self.index.get(node.as_str()).copied() else {
+                    continue;
+                };
+                if child < at && !inner[child] {
+                    inner[child] = true;
+                    self.children[at].push(child);
+                }
+            }
+        }
+        self.roots = (0..inner.len()).filter(|at| !inner[*at]).collect();
+    }
+
+    /// The order the subgraphs would end in, or nothing if they nest too deep.
+    fn post_order(&self) -> Option<Vec<usize>> {
+        let mut order = Vec::new();
+        let mut open: Vec<(usize, usize)> = Vec::new();
+        for root in &self.roots {
+            open.push((*root, 0));
+            while let Some((at, next)) = open.last_mut() {
+                if let Some(child) = self.children[*at].get(*next) {
+                    *next += 1;
+                    open.push((*child, 0));
+                } else {
+                    order.push(*at);
+                    open.pop();
+                }
+                if open.len() > SUBGRAPH_DEPTH_MAX - 1 {
+                    return None;
+                }
+            }
+        }
+        Some(order)
+    }
+
+    fn print(&self, out: &mut String) {
+        for root in &self.roots {
+            self.print_one(*root, out, 1);
+        }
+    }
+
+    /// Depth is bounded by [`Groups::post_order`].
+    fn print_one(&self, at: usize, out: &mut String, depth: usize) {
+        let Some(subgraph) = self.diagram.subgraphs.get(at) else {
+            return;
+        };
+        push_line(out, &start_line(subgraph), depth);
+        if let Some(direction) = subgraph.direction {
+            push_line(out, &format!("direction {}", direction.name()), depth + 1);
+        }
+        for node in &subgraph.nodes {
+            match self.index.get(node.as_str()) {
+                Some(child) if self.children[at].contains(child) => {
+                    self.print_one(*child, out, depth + 1);
+                }
+                _ if self.nodes.contains(node.as_str()) => push_line(out, node, depth + 1),
+                // Written elsewhere already: naming it again makes it a member.
+                Some(child) => {
+                    push_line(out, &start_line(&self.diagram.subgraphs[*child]), depth + 1);
+                    push_line(out, "end", depth + 1);
+                }
+                None if self.is_edge(node) => push_line(out, node, depth + 1),
+                None => {}
+            }
+        }
+        push_line(out, "end", depth);
+    }
+
+    fn is_edge(&self, id: &str) -> bool {
+        self.edges.contains(id) || id.starts_with("L_")
+    }
+}
+
+fn start_line(subgraph: &Subgraph) -> String {
+    let id = &subgraph.id;
+    let word = id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !id.is_empty();
+    let reserved = crate::lexer::is_reserved(id) || GREEDY.contains(&id.as_str()) || id == "v";
+    let bare = (word && !reserved) || id.contains('"') || id.starts_with('`');
+    let name = match (bare, id.is_empty()) {
+        (true, _) => id.clone(),
+        (false, true) => "\" \"".to_owned(),
+        (false, false) => format!("\"{id}\""),
+    };
+    let same = subgraph.title.kind == TextKind::Text && subgraph.title.text == *id;
+    if same && word && bare {
+        return format!("subgraph {name}");
+    }
+    format!("subgraph {name}[{}]", in_brackets(&subgraph.title))
+}

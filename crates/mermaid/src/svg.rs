@@ -1,0 +1,134 @@
+//! Pictures: the diagram as SVG, its nodes coloured by how far they have come.
+//!
+//! The renderer reads the text itself; what a diagram means never comes from it. This is the only
+//! module that knows it.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fmt::Write as _;
+
+use merman::svg::{ScopedCssPostprocessor, SvgPipeline, SvgRenderOptions};
+use merman::{
+    Engine, MermaidConfig, OperationControl, ParseOptions, RenderOutput, RenderRequest, Renderer,
+    SvgRequest,
+};
+
+use crate::document::Document;
+use crate::status::Status;
+
+/// How many nodes and edges together are drawn: the layout's time grows faster than they do.
+pub const DRAWN_MAX: usize = 2_000;
+
+/// Labels are measured with the metrics of one font and shown with whichever the viewer has: a
+/// wider one must flow over the edge of its box rather than be cut there.
+const CSS: &str = "
+foreignObject { overflow: visible; }
+.label foreignObject > div, .edgeLabel foreignObject > div { overflow: visible; }
+.status-running rect, .status-running polygon, .status-running path, .status-running circle { stroke-width: 2.5px; }
+";
+
+/// Why there is no picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SvgError {
+    /// More than [`DRAWN_MAX`] nodes and edges.
+    TooLarge { drawn: usize },
+    /// The renderer gave up, and says why.
+    Renderer(String),
+}
+
+impl fmt::Display for SvgError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SvgError::TooLarge { drawn } => write!(
+                f,
+                "The diagram has {drawn} nodes and edges, more than DRAWN_MAX = {DRAWN_MAX}; draw a part of it."
+            ),
+            SvgError::Renderer(detail) => write!(f, "The diagram cannot be drawn: {detail}"),
+        }
+    }
+}
+
+impl std::error::Error for SvgError {}
+
+impl Document {
+    /// Draws the diagram. `name` makes the ids inside the picture its own; nodes without a status
+    /// keep the colours of the diagram.
+    ///
+    /// # Errors
+    ///
+    /// When the diagram is too large, or the renderer refuses it.
+    pub fn to_svg(
+        &self,
+        name: &str,
+        statuses: &HashMap<String, Status>,
+    ) -> Result<String, SvgError> {
+        let drawn = self.diagram().nodes.len() + self.diagram().edges.len();
+        if drawn > DRAWN_MAX {
+            return Err(SvgError::TooLarge { drawn });
+        }
+        let config = MermaidConfig::from_value(serde_json::json!({
+            "theme": "default",
+            "look": "classic",
+            "securityLevel": "strict",
+        }));
+        let renderer = Renderer::new()
+            .with_engine(Engine::new().with_site_config(config))
+            .with_parse_options(ParseOptions::strict());
+        let request = SvgRequest {
+            options: SvgRenderOptions {
+                diagram_id: Some(merman::svg::sanitize_svg_id(name)),
+                ..SvgRenderOptions::default()
+            },
+            pipeline: Some(
+                SvgPipeline::parity().with_postprocessor(ScopedCssPostprocessor::new(CSS)),
+            ),
+            ..SvgRequest::default()
+        };
+        let text = self.with_statuses(statuses);
+        let request = RenderRequest::svg(&text, OperationControl::new(), request);
+        match renderer.render(request) {
+            Ok(RenderOutput::Svg(Some(svg))) => Ok(svg.svg().to_owned()),
+            Ok(_) => Err(SvgError::Renderer(
+                "no flowchart was found in it".to_owned(),
+            )),
+            Err(error) => Err(SvgError::Renderer(error.to_string())),
+        }
+    }
+
+    /// The text with a class for every status, and each node in its own.
+    fn with_statuses(&self, statuses: &HashMap<String, Status>) -> String {
+        let mut text = self.source().to_owned();
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        let mut used = Vec::new();
+        for node in &self.diagram().nodes {
+            let Some(status) = statuses.get(&node.id).copied() else {
+                continue;
+            };
+            if !used.contains(&status) {
+                used.push(status);
+                let _ = writeln!(
+                    text,
+                    "classDef status-{} {}",
+                    status.name(),
+                    colours(status)
+                );
+            }
+            let _ = writeln!(text, "{}:::status-{}", node.id, status.name());
+        }
+        text
+    }
+}
+
+/// Fill, border and text, told apart by more than their hue.
+fn colours(status: Status) -> &'static str {
+    match status {
+        Status::Pending => "fill:#f4f4f5,stroke:#a1a1aa,color:#3f3f46",
+        Status::Running => "fill:#dbeafe,stroke:#2563eb,color:#1e3a8a",
+        Status::Waiting => "fill:#fef3c7,stroke:#d97706,color:#78350f",
+        Status::Done => "fill:#dcfce7,stroke:#16a34a,color:#14532d",
+        Status::Failed => "fill:#fee2e2,stroke:#dc2626,color:#7f1d1d",
+        Status::Skipped => "fill:#fafafa,stroke:#d4d4d8,color:#71717a,stroke-dasharray:4 3",
+    }
+}

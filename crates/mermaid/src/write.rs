@@ -1,0 +1,121 @@
+//! Labels and data, written so that the reader gets back exactly what was meant.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
+
+use crate::chars::{is_space, is_word};
+use crate::diagram::Label;
+use crate::entity::encode;
+use crate::syntax::TextKind;
+
+/// A label with its quotes, to stand between brackets or pipes.
+pub(crate) fn in_brackets(label: &Label) -> String {
+    let text = &label.text;
+    let bare = label.kind == TextKind::Text;
+    let last = text.char_indices().next_back().map_or(0, |(at, _)| at);
+    let written = encode(text, |at, c| {
+        let edge = at == 0 || at == last;
+        match c {
+            '"' => true,
+            '[' | ']' | '(' | ')' | '{' | '}' | '|' => bare || (c == '}' && text.contains('\n')),
+            '`' => label.kind == TextKind::Markdown || at == 0,
+            '/' | '\\' | '-' | '@' => bare && edge,
+            '~' => bare,
+            '%' => text.contains("%%"),
+            '=' => at == last,
+            '<' => is_open_tag(text, at),
+            '\r' => true,
+            c => edge && is_space(c),
+        }
+    });
+    let written = if written.is_empty() {
+        " "
+    } else {
+        written.as_str()
+    };
+    match label.kind {
+        TextKind::Text => written.to_owned(),
+        TextKind::String => format!("\"{written}\""),
+        TextKind::Markdown => format!("\"`{written}`\""),
+    }
+}
+
+/// Whether a `<` begins a tag that does not end in the same text.
+fn is_open_tag(text: &str, at: usize) -> bool {
+    let after = &text[at + 1..];
+    after.starts_with(is_word) && !after.contains('>')
+}
+
+/// `key: value` for `@{ … }` on one line.
+pub(crate) fn flow(key: &str, value: &Value) -> String {
+    format!("{}: {}", scalar_key(key), flow_value(value))
+}
+
+/// The pairs of a map for `@{ … }` over several lines.
+pub(crate) fn block(data: &Map<String, Value>, depth: usize) -> String {
+    let mut out = String::new();
+    for (key, value) in data {
+        let indent = "    ".repeat(depth);
+        match value {
+            Value::Object(inner) if !inner.is_empty() && depth < BLOCK_DEPTH_MAX => {
+                let _ = write!(
+                    out,
+                    "{indent}{}:\n{}",
+                    scalar_key(key),
+                    block(inner, depth + 1)
+                );
+            }
+            other => {
+                let _ = writeln!(out, "{indent}{}: {}", scalar_key(key), flow_value(other));
+            }
+        }
+    }
+    out
+}
+
+/// How deep maps in `@{ … }` are written.
+const BLOCK_DEPTH_MAX: usize = 60;
+
+fn scalar_key(key: &str) -> String {
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let plain = key.starts_with(|c: char| c.is_ascii_alphabetic()) && key.chars().all(word);
+    let known = [
+        "true", "false", "null", "True", "False", "Null", "TRUE", "FALSE", "NULL",
+    ];
+    if plain && !known.contains(&key) {
+        return key.to_owned();
+    }
+    quoted(key)
+}
+
+fn flow_value(value: &Value) -> String {
+    match value {
+        Value::String(text) => quoted(text),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(flow_value).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Object(_) => "null".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// A YAML string in which no character means anything to the readers before YAML.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '"' | '%' | '<' | '=' | '}' => {
+                let _ = write!(out, "\\x{:02x}", u32::from(c));
+            }
+            c if c.is_control() || is_space(c) && c != ' ' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

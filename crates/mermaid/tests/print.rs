@@ -1,0 +1,237 @@
+//! A diagram prints as text that reads back as the same diagram.
+#![allow(clippy::disallowed_methods, reason = "tests read their own fixtures")]
+
+use std::path::Path;
+
+use mermaid::{
+    Arrow, Diagram, Direction, Edge, Heads, Label, Node, Shape, Stroke, Subgraph, TextKind,
+};
+use proptest::prelude::{Strategy, any, prop, prop_oneof, proptest};
+use proptest::{prop_assert_eq, sample};
+use serde_json::Value;
+
+#[test]
+fn every_recorded_source_survives_printing() {
+    let mut wrong = Vec::new();
+    let mut accepted = 0;
+    for file in ["mermaid.jsonl", "probes.jsonl", "deviations.jsonl"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests")
+            .join(file);
+        for line in std::fs::read_to_string(path).unwrap().lines() {
+            let case: Value = serde_json::from_str(line).unwrap();
+            let source = case["source"].as_str().unwrap();
+            let Ok(document) = mermaid::parse(source) else {
+                continue;
+            };
+            accepted += 1;
+            assert_eq!(document.source(), source);
+            if let Err(reason) = survives(document.diagram()) {
+                wrong.push(format!("{source:?}\n{reason}"));
+            }
+        }
+    }
+    assert!(accepted > 5000, "only {accepted} sources were accepted");
+    assert!(
+        wrong.is_empty(),
+        "{} of {accepted}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+proptest! {
+    #[test]
+    fn any_diagram_survives_printing(diagram in diagrams()) {
+        prop_assert_eq!(survives(&diagram), Ok(()));
+    }
+}
+
+fn survives(diagram: &Diagram) -> Result<(), String> {
+    let printed = diagram.to_string();
+    let again =
+        mermaid::parse(&printed).map_err(|e| format!("{printed}\n{}", e.report("printed")))?;
+    if again.diagram() != diagram {
+        return Err(format!("{printed}\n{:?}\n{diagram:?}", again.diagram()));
+    }
+    Ok(())
+}
+
+fn diagrams() -> impl Strategy<Value = Diagram> {
+    let nodes = prop::collection::vec((labels(), shapes(), any::<bool>()), 1..8);
+    let edges = prop::collection::vec(
+        (
+            any::<sample::Index>(),
+            any::<sample::Index>(),
+            labels(),
+            arrows(),
+            any::<bool>(),
+        ),
+        0..8,
+    );
+    let groups = prop::collection::vec((labels(), any::<sample::Index>(), directions()), 0..5);
+    (nodes, edges, groups, directions()).prop_map(|(nodes, edges, groups, direction)| {
+        let ids = ["A", "b1", "ending", "call", "été", "x.y", "o", "styled:1"].map(str::to_owned);
+        let mut diagram = Diagram {
+            direction: direction.unwrap_or_default(),
+            ..Diagram::default()
+        };
+        for (at, (label, shape, styled)) in nodes.into_iter().enumerate() {
+            let id = ids[at].clone();
+            let label = if shape == Shape::DEFAULT {
+                Label {
+                    text: id.clone(),
+                    kind: TextKind::Text,
+                }
+            } else {
+                label
+            };
+            let classes = if styled {
+                vec!["hot".to_owned(), "new".to_owned()]
+            } else {
+                Vec::new()
+            };
+            diagram.nodes.push(Node {
+                id,
+                label,
+                shape,
+                classes,
+                data: serde_json::Map::new(),
+            });
+        }
+        for (at, (from, to, label, arrow, named)) in edges.into_iter().enumerate() {
+            let from = from.get(&diagram.nodes).id.clone();
+            let to = to.get(&diagram.nodes).id.clone();
+            let id = named.then(|| format!("e{at}"));
+            let label = if label.text.is_empty() {
+                Label::default()
+            } else {
+                label
+            };
+            diagram.edges.push(Edge {
+                from,
+                to,
+                label,
+                arrow,
+                id,
+            });
+        }
+        group(&mut diagram, groups);
+        diagram
+    })
+}
+
+/// Puts each node into a subgraph, and each subgraph into a later one or none.
+fn group(diagram: &mut Diagram, groups: Vec<(Label, sample::Index, Option<Direction>)>) {
+    let count = groups.len();
+    for (at, (title, _, direction)) in groups.iter().enumerate() {
+        diagram.subgraphs.push(Subgraph {
+            id: format!("s {at}"),
+            title: title.clone(),
+            nodes: Vec::new(),
+            direction: *direction,
+        });
+    }
+    for (at, (_, around, _)) in groups.iter().enumerate() {
+        let around = at + 1 + around.index(count + 1);
+        let id = diagram.subgraphs[at].id.clone();
+        if let Some(around) = diagram.subgraphs.get_mut(around) {
+            around.nodes.push(id);
+        }
+        if let Some(node) = diagram.nodes.get(at) {
+            let id = node.id.clone();
+            diagram.subgraphs[at].nodes.push(id);
+        }
+    }
+}
+
+fn labels() -> impl Strategy<Value = Label> {
+    let kinds = prop_oneof![sample::select(vec![
+        TextKind::Text,
+        TextKind::String,
+        TextKind::Markdown
+    ]),];
+    let texts = prop_oneof![
+        "[ -~é漢\n]{0,16}",
+        sample::select(vec![
+            "output.score >= 80",
+            "say \"hi\"",
+            "#quot;",
+            "&amp;",
+            "a <b",
+            "x=",
+            "%% no",
+            "}  \n y",
+            "style a:#1;",
+            "direction TB",
+            "end",
+            "~~~",
+            "/x/",
+            "\\",
+            "`code`",
+            "<a href=\"x\">y</a>",
+        ])
+        .prop_map(str::to_owned),
+    ];
+    (texts, kinds).prop_map(|(text, kind)| Label { text, kind })
+}
+
+fn shapes() -> impl Strategy<Value = Shape> {
+    let names = vec![
+        "diam",
+        "rounded",
+        "stadium",
+        "cyl",
+        "trapezoid",
+        "odd",
+        "hexagon",
+        "doublecircle",
+    ];
+    prop_oneof![
+        sample::select(names).prop_map(|name| Shape::named(name).unwrap()),
+        proptest::strategy::Just(Shape::DEFAULT),
+    ]
+}
+
+fn arrows() -> impl Strategy<Value = Arrow> {
+    let heads = vec![
+        Heads::Open,
+        Heads::Point,
+        Heads::Cross,
+        Heads::Circle,
+        Heads::DoublePoint,
+        Heads::DoubleCross,
+        Heads::DoubleCircle,
+    ];
+    let strokes = vec![
+        Stroke::Normal,
+        Stroke::Thick,
+        Stroke::Dotted,
+        Stroke::Invisible,
+    ];
+    (sample::select(heads), sample::select(strokes), 1..=10_usize).prop_map(
+        |(heads, stroke, length)| {
+            let heads = if stroke == Stroke::Invisible {
+                Heads::Open
+            } else {
+                heads
+            };
+            Arrow {
+                heads,
+                stroke,
+                length,
+            }
+        },
+    )
+}
+
+fn directions() -> impl Strategy<Value = Option<Direction>> {
+    use Direction::{BottomTop, LeftRight, RightLeft, TopBottom};
+    sample::select(vec![
+        None,
+        Some(TopBottom),
+        Some(BottomTop),
+        Some(LeftRight),
+        Some(RightLeft),
+    ])
+}

@@ -1,0 +1,101 @@
+//! Pictures: the seed's workflow with statuses, and texts that try to get out of their labels.
+#![cfg(feature = "svg")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests leave their pictures where a person can look at them"
+)]
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use mermaid::{Status, SvgError, parse};
+
+const PR_REVIEW: &str = include_str!("pr-review.mmd");
+
+fn draw(name: &str, source: &str, statuses: &[(&str, Status)]) -> String {
+    let statuses = statuses
+        .iter()
+        .map(|(id, status)| ((*id).to_owned(), *status));
+    let statuses: HashMap<String, Status> = statuses.collect();
+    let svg = parse(source).unwrap().to_svg(name, &statuses).unwrap();
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.svg"));
+    std::fs::write(path, &svg).unwrap();
+    svg
+}
+
+#[test]
+fn a_workflow_is_drawn_with_its_statuses() {
+    let statuses = [
+        ("A", Status::Done),
+        ("B", Status::Done),
+        ("C", Status::Running),
+        ("D", Status::Waiting),
+        ("E", Status::Pending),
+        ("F", Status::Skipped),
+        ("K", Status::Failed),
+    ];
+    let svg = draw("pr-review", PR_REVIEW, &statuses);
+    for label in [
+        "Fetch PR Details",
+        "Each: Review File",
+        "output.score",
+        "Human Review",
+        "Retry?",
+    ] {
+        assert!(svg.contains(label), "{label} is missing");
+    }
+    for (_, status) in statuses {
+        assert!(
+            svg.contains(&format!("status-{}", status.name())),
+            "{status:?} is missing"
+        );
+    }
+    assert!(!svg.contains("WORKFLOW_CONFIG"));
+}
+
+#[test]
+fn a_node_without_a_status_keeps_its_colours() {
+    let svg = draw(
+        "plain",
+        "graph LR\nA[x]:::mine --> B\nclassDef mine fill:#123456",
+        &[],
+    );
+    assert!(svg.contains("#123456"));
+    assert!(!svg.contains("status-done"));
+}
+
+#[test]
+fn every_status_works_on_every_bracketed_shape() {
+    let source = "graph LR\nA[x] --> B(x) --> C([x]) --> D[[x]] --> E[(x)] --> F((x)) --> G(((x))) --> H{x}\n\
+        H --> I{{x}} --> J>x] --> K[/x\\] --> L[\\x/] --> M[/x/] --> N[\\x\\] --> O";
+    let ids = [
+        "A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L", "M", "N",
+    ];
+    let statuses: Vec<(&str, Status)> = ids
+        .iter()
+        .copied()
+        .zip(Status::ALL.into_iter().cycle())
+        .collect();
+    draw("shapes", source, &statuses);
+}
+
+#[test]
+fn labels_cannot_bring_in_scripts() {
+    let source = "graph LR\nA[\"<script>alert(1)</script><img src=x onerror=alert(2)>\"] --> B[\"#lt;script#gt;alert(3)#lt;/script#gt;\"]\n\
+        click A \"javascript:alert(4)\"\nclick B href \"https://example.com\"";
+    let svg = draw("hostile", source, &[("A", Status::Failed)]).to_ascii_lowercase();
+    for bad in ["<script", "onerror=", "href=\"javascript:"] {
+        assert!(!svg.contains(bad), "{bad} came through");
+    }
+}
+
+#[test]
+fn a_diagram_too_large_to_draw_says_so() {
+    let source = format!("graph TD\n{}", "A --> B\n".repeat(3_000));
+    let error = parse(&source)
+        .unwrap()
+        .to_svg("x", &HashMap::new())
+        .unwrap_err();
+    assert_eq!(error, SvgError::TooLarge { drawn: 3_002 });
+    assert!(error.to_string().contains("DRAWN_MAX = 2000"));
+}
