@@ -1,11 +1,12 @@
 //! A view as arguments for `bwrap`, and whether `bwrap` may do its work here.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::io;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::fs::MemfdFlags;
@@ -29,6 +30,8 @@ const PROGRAM_DIRS: &[&str] = &[
 
 /// How long the last process of a killed sandbox is waited for.
 const GONE_WAIT_MAX: Duration = Duration::from_secs(2);
+/// How much `bwrap` tells about itself; it is two short lines.
+const PROGRESS_BYTES_MAX: usize = 4096;
 /// How long the attempt may take that finds out whether it works.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -125,14 +128,9 @@ impl Progress {
     }
 
     fn text(&self) -> String {
-        let mut text = String::new();
-        if let Ok(copy) = self.0.as_fd().try_clone_to_owned() {
-            let mut file = std::fs::File::from(copy);
-            file.rewind()
-                .and_then(|()| file.read_to_string(&mut text))
-                .ok();
-        }
-        text
+        let mut bytes = vec![0; PROGRESS_BYTES_MAX];
+        let count = rustix::io::pread(&self.0, &mut bytes, 0).unwrap_or_default();
+        String::from_utf8_lossy(&bytes[..count]).into_owned()
     }
 }
 
@@ -146,26 +144,42 @@ fn is_alive(pid: &str) -> bool {
     !matches!(state, None | Some('Z' | 'X'))
 }
 
-/// An empty `.git`, taken away when the command has ended.
+/// An empty `.git` to mount a cover on, taken away when the last command that needs it has ended:
+/// with the directory the cover would go, also from under the others.
 pub(crate) struct Placeholder(PathBuf);
+
+/// How many commands need each.
+static PLACEHOLDERS: Mutex<BTreeMap<PathBuf, usize>> = Mutex::new(BTreeMap::new());
 
 impl Placeholder {
     fn new(path: &Path) -> Result<Option<Self>, Error> {
-        match std::fs::create_dir(path) {
-            Ok(()) => Ok(Some(Self(path.to_owned()))),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
-            Err(error) => Err(refused(format!(
-                "`{}` cannot be covered: {error}",
-                path.display()
-            ))),
+        let mut placeholders = PLACEHOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+        if !placeholders.contains_key(path) {
+            match std::fs::create_dir(path) {
+                Ok(()) => {}
+                // Somebody else's.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
+                Err(error) => {
+                    let path = path.display();
+                    return Err(refused(format!("`{path}` cannot be covered: {error}")));
+                }
+            }
         }
+        *placeholders.entry(path.to_owned()).or_default() += 1;
+        Ok(Some(Self(path.to_owned())))
     }
 }
 
 impl Drop for Placeholder {
     fn drop(&mut self) {
-        // Fails when it is not empty, and then it is not ours.
-        std::fs::remove_dir(&self.0).ok();
+        let mut placeholders = PLACEHOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = placeholders.entry(self.0.clone()).or_default();
+        *count = count.saturating_sub(1);
+        if *count == 0 {
+            placeholders.remove(&self.0);
+            // Fails when it is not empty, and then it is not ours.
+            std::fs::remove_dir(&self.0).ok();
+        }
     }
 }
 
@@ -199,7 +213,9 @@ impl Args {
     /// The deeper a place, the later it comes and covers what is above it.
     fn places(&mut self, sandbox: &Sandbox, view: &View) {
         self.words(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
-        for (path, access) in &view.places {
+        let places = view.places.iter();
+        // Covered below instead.
+        for (path, access) in places.filter(|(path, _)| Some(*path) != view.git_missing.as_ref()) {
             let above = view.access_above(path);
             match access {
                 Access::Fresh => {
@@ -243,10 +259,13 @@ fn is_anothers(workspace: &Path) -> bool {
 
 /// A file without a name that the next program started inherits.
 fn memory_file(bytes: &[u8]) -> io::Result<OwnedFd> {
-    let mut file = std::fs::File::from(rustix::fs::memfd_create("sandbox", MemfdFlags::empty())?);
-    file.write_all(bytes)?;
-    file.rewind()?;
-    Ok(file.into())
+    let file = rustix::fs::memfd_create("sandbox", MemfdFlags::empty())?;
+    let mut written = 0;
+    while written < bytes.len() {
+        // Past its position, which stays at the beginning for the reader.
+        written += rustix::io::pwrite(&file, &bytes[written..], written as u64)?;
+    }
+    Ok(file)
 }
 
 fn program() -> Option<&'static Path> {

@@ -226,6 +226,7 @@ fn try_out() -> Result<(), String> {
 fn limits(abi: ABI) -> Vec<String> {
     let mut limits = vec![
         "a directory with a protected or hidden entry in it, such as a workspace with `.git`, gets no new entries and loses none; add the directories that commands create (`target`, `node_modules`) as writable".to_owned(),
+        "where there is no `.git` yet, a command can make one; look at it before you use git there".to_owned(),
         "the names, but not the contents, of hidden files can be seen".to_owned(),
         "the permissions and times, but not the contents, of your files outside can be changed".to_owned(),
         "the command lines of other processes can be seen".to_owned(),

@@ -17,6 +17,9 @@
 //! kernel keys, no BPF, no `io_uring`; everything that was started ends with the command,
 //! daemons included.
 //!
+//! A command whose time is up, or that is cancelled, is not asked to tidy up in bubblewrap, and one
+//! ended by a signal is reported there as by a shell: with the code 128 and the signal's number.
+//!
 //! What is not held back: processor time and memory up to the command's timeout; a hidden file
 //! that has another name already (a hard link, a second mount) is hidden under the given name only.
 

@@ -16,7 +16,8 @@ pub(crate) const TMP: &str = "/tmp";
 pub(crate) struct View {
     pub(crate) workspace: PathBuf,
     pub(crate) places: BTreeMap<PathBuf, Access>,
-    /// Where a repository would be if the command could make one.
+    /// Where a repository would be if the command could make one: nothing, or a directory with
+    /// nothing in it, is there.
     pub(crate) git_missing: Option<PathBuf>,
     /// A `.git` that is a symbolic link: whoever writes the workspace can replace it.
     pub(crate) git_link: Option<PathBuf>,
@@ -119,6 +120,7 @@ impl View {
                 return;
             }
             Ok(found) if found.is_symlink() => self.git_link = Some(git.clone()),
+            Ok(found) if found.is_dir() && is_empty(&git) => self.git_missing = Some(git.clone()),
             _ => {}
         }
         self.add_existing(&git, Access::Read);
@@ -172,6 +174,10 @@ impl View {
                 .any(|dir| path != dir && path.starts_with(dir))
         });
     }
+}
+
+fn is_empty(dir: &Path) -> bool {
+    std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// The words for a sandbox that cannot be made as it was asked for.

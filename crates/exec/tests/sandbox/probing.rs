@@ -53,7 +53,8 @@ fn where_bubblewrap_is_forbidden_the_next_kind_is_taken() {
         let field = Field::new();
         let test = "probing::where_bubblewrap_is_forbidden_the_next_kind_is_taken";
         // The network is shared, so that only the mounts are what is refused.
-        let sandbox = field.sandbox(kind).network(Network::On);
+        let program = std::env::current_exe().unwrap();
+        let sandbox = field.sandbox(kind).network(Network::On).read_only(program);
         let outcome = run(&again(test, Env::default()).sandbox(sandbox)).unwrap();
         let text = outcome.stdout_text();
         let found = text.split("FOUND ").nth(1).unwrap_or_default();

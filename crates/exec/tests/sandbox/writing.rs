@@ -291,6 +291,18 @@ fn no_repository_can_be_planted_where_there_was_none() {
         assert!(!git.exists(), "{script}");
     }
     assert!(field.run(&sandbox, "echo x > ../top").is_success());
+    // The end of one command does not uncover what another one still runs in.
+    std::thread::scope(|scope| {
+        let (field, sandbox) = (&field, &sandbox);
+        let script = "sleep 0.6; mkdir -p ../.git/hooks";
+        let long = scope.spawn(move || field.run(sandbox, script));
+        for _ in 0..3 {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            assert!(field.run(sandbox, "true").is_success());
+        }
+        assert!(!long.join().unwrap().is_success());
+    });
+    assert!(!git.exists());
 }
 
 #[test]
@@ -311,6 +323,28 @@ fn an_administrator_works_in_the_workspace_of_another_user() {
         let victim = field.outside.join("victim");
         assert_eq!(field.world().get(&victim), before.get(&victim));
     }
+}
+
+#[test]
+fn a_list_too_long_for_landlock_is_refused() {
+    if !kinds().contains(&Requirement::Landlock) {
+        return;
+    }
+    let field = Field::new();
+    for number in 0..20_001 {
+        std::fs::File::create(field.outside.join(number.to_string())).unwrap();
+    }
+    let sandbox = field
+        .sandbox(Requirement::Landlock)
+        .hide(field.outside.join("victim"));
+    let error = run(&shell("true").sandbox(sandbox)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidSandbox);
+    assert!(
+        error
+            .to_string()
+            .contains("more than 20000 rules (rules_max)"),
+        "{error}"
+    );
 }
 
 #[test]
