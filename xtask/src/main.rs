@@ -23,6 +23,7 @@ Usage: cargo xtask COMMAND
   tidy              check the arrow table, opening sentences, sizes, names and text files
   bench generators  drawloom beside hygen, plop, copier and cookiecutter: CPU and memory
   bench search      drawloom's search beside ripgrep on a tree of 5 000 files
+  bench sandbox     a command that does nothing, with and without each kind of sandbox
   bench templates   drawloom's template engine beside edge.js and minijinja, in process
 ";
 
@@ -34,6 +35,7 @@ fn main() -> Result<ExitCode> {
         ["tidy"] => tidy::run(&root),
         ["bench", "generators"] => bench::generators::run(&root),
         ["bench", "search"] => bench::search::run(&root),
+        ["bench", "sandbox"] => bench::sandbox::run(),
         ["bench", "templates"] => bench::templates::run(&root),
         _ => {
             print!("{USAGE}");

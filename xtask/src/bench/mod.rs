@@ -4,6 +4,7 @@
 //! in turn, round after round, and the goals are ratios wherever there is something to compare with.
 
 pub(crate) mod generators;
+pub(crate) mod sandbox;
 pub(crate) mod search;
 pub(crate) mod templates;
 
