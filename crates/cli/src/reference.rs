@@ -59,9 +59,12 @@ Fields may be added, none change meaning.
 | Command | Document |
 |---|---|
 | `run`, done | `{outcome: \"done\", recipe, files: [{path, status}], commands, messages, steps}` |
-| `run --dry-run` | `{outcome: \"dry-run\", recipe, files: [{path, status, diff}], commands, conflicts, steps}` |
+| `run --dry-run` | `{outcome: \"dry-run\", recipe, files: [{path, status, diff}], commands, conflicts, steps, answers: {path, command}}` |
 | `run`, exit code 2 | `{request, contexts, questions: [{key, prompt, …}], schema, answersPath, command}` |
 | `update` | `{outcome, recipe, files: [{path, status, diff}], conflicts, commands_not_run}` |
+| `ai ask` | `{answer, mode, calls: [{provider, model, usage, micro_usd}]}` |
+| `ai models` | `{providers: [{provider, models: [{model, title, context_tokens}]}]}` |
+| `cost` | `{since, by, sums: [{day, calls, usage, micro_usd, unpriced_calls}], total}` |
 | `recipe list` | `{recipes: [{id, name, description, path}]}` |
 | `recipe info` | `{name, description, variables: {name: {type, required, …}}, steps, examples}` |
 | `recipe validate` | `{valid, recipes: [{recipe, valid, error}]}` |
