@@ -54,12 +54,15 @@ impl Api {
         observer: &mut dyn Observer,
     ) -> Result<Answers> {
         let mut asked = self.first_turn(request);
-        let mut left = question::corrections(request.questionnaire);
+        let corrections = question::corrections(request.questionnaire);
+        let mut left = corrections;
         loop {
             let response = self.call(&asked, observer)?;
             let why = match reply::read(&response.text(), request.questionnaire) {
                 Ok(answers) => return Ok(answers),
-                Err(why) if left == 0 => return Err(Error::unusable(&response.model, &why)),
+                Err(why) if left == 0 => {
+                    return Err(Error::unusable(&response.model, &why, corrections));
+                }
                 Err(why) => why,
             };
             left -= 1;

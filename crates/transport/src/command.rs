@@ -91,13 +91,16 @@ impl Command {
     fn ask_all(&self, request: &Request<'_>, observer: &mut dyn Observer) -> Result<Answers> {
         let asked = question::batched(request);
         let mut prompt = asked.clone();
-        let mut left = question::corrections(request.questionnaire);
+        let corrections = question::corrections(request.questionnaire);
+        let mut left = corrections;
         loop {
             let outcome = self.run(&prompt, observer)?;
             let text = outcome.stdout_text();
             let why = match reply::read(&text, request.questionnaire) {
                 Ok(answers) => return Ok(answers),
-                Err(why) if left == 0 => return Err(self.unusable(&why, &outcome, None)),
+                Err(why) if left == 0 => {
+                    return Err(self.unusable(&why, &outcome, None, corrections));
+                }
                 Err(why) => why,
             };
             left -= 1;
@@ -130,7 +133,8 @@ impl Command {
     ) -> Result<Option<Value>> {
         let asked = question::single(request, question);
         let mut prompt = asked.clone();
-        let mut left = question::corrections(request.questionnaire);
+        let corrections = question::corrections(request.questionnaire);
+        let mut left = corrections;
         loop {
             let outcome = self.run(&prompt, observer)?;
             let text = outcome.stdout_text();
@@ -138,7 +142,8 @@ impl Command {
                 Ok(value) => return Ok(Some(value)),
                 Err(prompt::Error::ReplyEmpty) if !question.required => return Ok(None),
                 Err(why) if left == 0 => {
-                    return Err(self.unusable(&why, &outcome, Some(&question.key)));
+                    let key = Some(question.key.as_str());
+                    return Err(self.unusable(&why, &outcome, key, corrections));
                 }
                 Err(why) => why,
             };
@@ -215,7 +220,13 @@ impl Command {
         Error::new(Code::TransportFailed, what, advice).saying(&words)
     }
 
-    fn unusable(&self, why: &prompt::Error, outcome: &Outcome, key: Option<&str>) -> Error {
+    fn unusable(
+        &self,
+        why: &prompt::Error,
+        outcome: &Outcome,
+        key: Option<&str>,
+        corrections: u32,
+    ) -> Error {
         let program = &self.plan.words.program;
         let whom = match key {
             Some(key) => format!("the command `{program}` to the question `{key}`"),
@@ -233,7 +244,7 @@ impl Command {
             )
             .saying(&outcome.stderr_text());
         }
-        let error = Error::unusable(&whom, why);
+        let error = Error::unusable(&whom, why, corrections);
         match error.said() {
             None => error.saying(&outcome.stderr_text()),
             Some(_) => error,

@@ -107,14 +107,19 @@ impl Error {
         self
     }
 
-    /// A reply that is of no use, also after its author was told why.
-    pub(crate) fn unusable(whom: &str, why: &prompt::Error) -> Error {
+    /// A reply that is of no use, also after its author was told why so many times.
+    pub(crate) fn unusable(whom: &str, why: &prompt::Error, corrections: u32) -> Error {
+        let also = match corrections {
+            0 => String::new(),
+            1 => ", also after a correction".to_owned(),
+            count => format!(", also after {count} corrections"),
+        };
         // Answers that can be read are wrong; what cannot be read did not arrive.
         if let prompt::Error::ReplyWrong { problems } = why {
             let lines: Vec<String> = problems.iter().map(|one| format!("- {one}")).collect();
             let mut error = Error::new(
                 Code::AnswerInvalid,
-                format!("the answers of {whom} do not fit the questions, also after a correction"),
+                format!("the answers of {whom} do not fit the questions{also}"),
                 "Run it again, ask another model or command, or answer by hand with \
                  `--ai-mode stdout`.",
             );
@@ -128,7 +133,7 @@ impl Error {
         let why = why.trim_end_matches('.');
         Error::new(
             Code::TransportFailed,
-            format!("the reply of {whom} could not be read, also after a correction: {why}"),
+            format!("the reply of {whom} could not be read{also}: {why}"),
             "Run it again, ask another model or command, or answer by hand with \
              `--ai-mode stdout`.",
         )

@@ -20,8 +20,8 @@ const HANDOVER: &str = "\n## Instructions\n\nSave the object as JSON to ";
 pub const CORRECTIONS_DEFAULT: u32 = 1;
 
 /// How often a reply that cannot be used is sent back.
-pub(crate) fn corrections(_questionnaire: &Questionnaire) -> u32 {
-    CORRECTIONS_DEFAULT
+pub(crate) fn corrections(questionnaire: &Questionnaire) -> u32 {
+    questionnaire.retries().unwrap_or(CORRECTIONS_DEFAULT)
 }
 
 /// The document for somebody whose reply is the answer.

@@ -22,7 +22,7 @@ use message::Message;
 
 /// The version of the protocol; it changes when an older program could misunderstand us.
 pub const PROTOCOL: u64 = 1;
-/// How often answers to one request are sent back as invalid.
+/// How often answers to one request are sent back as invalid, when the questions do not say.
 pub const CORRECTIONS_MAX: u32 = 3;
 /// Lines that are no messages, per request: libraries print, but not for ever.
 pub const NOISE_LINES_MAX: u32 = 1_000;
@@ -112,6 +112,7 @@ impl Stdio {
         observer: &mut dyn Observer,
     ) -> Result<Result<Answers>> {
         let mut patience = Patience::new(self.plan.timeout);
+        let corrections_max = asked.retries().unwrap_or(CORRECTIONS_MAX);
         let mut corrections = 0;
         loop {
             let answers = match self.listen(session, &mut patience, observer)? {
@@ -139,8 +140,8 @@ impl Stdio {
                 }
                 Err(why) => why,
             };
-            if corrections == CORRECTIONS_MAX {
-                return Ok(Err(Error::unusable(&self.name(), &why)));
+            if corrections == corrections_max {
+                return Ok(Err(Error::unusable(&self.name(), &why, corrections)));
             }
             corrections += 1;
             observer.notice(Event::Correcting {

@@ -88,6 +88,25 @@ fn a_second_useless_reply_is_the_end() {
 }
 
 #[test]
+fn the_questions_say_how_often_a_reply_is_sent_back() {
+    for (retries, runs, said) in [
+        (0, 1, "could not be read:"),
+        (3, 4, "could not be read, also after 3 corrections:"),
+    ] {
+        let mut asked = prompt::Questionnaire::new();
+        for question in questions().questions() {
+            let mut question = question.clone();
+            question.retries = Some(retries);
+            asked.ask(question).unwrap();
+        }
+        let mut case = Case::command(&reply("prose", ""));
+        let error = case.resolve_all(None, &[&asked]).unwrap_err();
+        assert!(error.to_string().contains(said), "{error}");
+        assert_eq!(case.watcher.count("Asking"), runs);
+    }
+}
+
+#[test]
 fn each_question_is_asked_alone_with_all_that_belongs_to_it() {
     for prompt in ["{prompt}", ""] {
         let mut case = Case::command(&reply("each", prompt));
