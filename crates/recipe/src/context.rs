@@ -233,16 +233,16 @@ pub(crate) fn gather(shelf: &Shelf, found: &[Found], wanted: &Wanted) -> Result<
             left -= needs;
             gathered.texts.push(whole(path, &text));
         } else {
-            if let Some(cut) = cut(path, &text, left) {
-                gathered.texts.push(cut);
-            } else {
-                over.push((path.to_string(), needs));
-            }
-            let is_error = wanted.overflow == Overflow::Error;
-            if is_error {
+            if wanted.overflow == Overflow::Error {
                 return Err(too_much(shelf, found, wanted));
             }
-            left = 0;
+            match cut(path, &text, left) {
+                Some(part) => {
+                    gathered.texts.push(part);
+                    left = 0;
+                }
+                None => over.push((path.to_string(), needs)),
+            }
         }
     }
     gathered.notes.extend(left_out(&over, wanted.tokens_max));

@@ -186,6 +186,11 @@ fn data_becomes_a_file_as_it_would_be_written() {
         steps("  - name: a\n    prompt: What?\n    to: a.json\n    schema: { type: object, required: [x] }\n")
             .answers(json!({ "a": answer }))
     };
+    refused(
+        steps("  - name: a\n    prompt: What?\n    type: text\n    schema: { pattern: '^# ' }\n")
+            .answers(json!({ "a": "no title" })),
+        &["the answer `a` does not match its schema"],
+    );
     refused(wrong(json!({})), &["does not match its schema"]);
     refused(wrong(json!("Here: {}")), &["the answer `a`"]);
 }
@@ -455,6 +460,16 @@ fn context_over_its_budget_is_cut_and_says_so() {
         exact.iter().all(|text| !text.contains("cut to fit")),
         "{exact:#?}"
     );
+    let one_line =
+        case("{ files: [long.md, c.txt], maxTokens: 100 }").file("long.md", &"x".repeat(900));
+    let contexts = question(one_line).contexts;
+    assert_eq!(
+        contexts,
+        [
+            "File `c.txt`:\n\n```txt\nshort\n```",
+            "Left out, because the context is limited to 100 tokens: `long.md` (about 258 tokens).",
+        ]
+    );
     refused(
         case("{ files: ['*.txt'], maxTokens: 500, overflow: error }"),
         &[
@@ -696,4 +711,29 @@ fn limits_are_named() {
         many = many.file(&format!("many/{index}.txt"), "x");
     }
     assert_eq!(many.run().failed().kind(), Kind::Limit);
+}
+
+/// The first fenced block with this word behind the fence, after a heading of the reference.
+fn documented(heading: &str, info: &str) -> String {
+    let docs = include_str!("../../../../docs/recipes.md");
+    let (_, section) = docs.split_once(heading).unwrap();
+    let (_, block) = section.split_once(&format!("\n```{info}\n")).unwrap();
+    block.split_once("```\n").unwrap().0.to_owned()
+}
+
+#[test]
+fn the_example_of_the_reference_does_what_it_says() {
+    let of = |info: &str| documented("### The `ai` step\n", info);
+    let case = || {
+        recipe(&of("yaml")).args("User").file(
+            "src/models/user.ts",
+            "export interface User { name: string }\n",
+        )
+    };
+    let answers: Value = serde_json::from_str(&of("json")).unwrap();
+    assert_eq!(keys(&case().run()), ["fields"]);
+    let first = json!({ "fields": answers["fields"] });
+    assert_eq!(keys(&case().answers(first).run()), ["card"]);
+    let ran = case().answers(answers).run();
+    ran.assert_files(&[("src/components/UserCard.tsx", &of("tsx"))]);
 }

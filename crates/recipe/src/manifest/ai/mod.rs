@@ -1,19 +1,18 @@
 //! `ai` steps: one question, what goes with it, what its answer must keep to, and where it goes.
 
-use indexmap::IndexMap;
-use prompt::{AnswerKind, Syntax, limits};
-use serde_json::Value;
+mod context;
+mod directives;
+mod guardrails;
+
+use prompt::{AnswerKind, Syntax};
 
 use super::variable::is_name;
 use crate::fields::{Datum, Fields, Foreign, Problems, Text};
 use crate::frontmatter::Frontmatter;
 use crate::nearest::suggestion;
-use crate::yaml::Data;
 
-/// Tokens of context when nobody says otherwise.
-pub const CONTEXT_TOKENS_DEFAULT: usize = 20_000;
-/// Most tokens of context one question may have.
-pub const CONTEXT_TOKENS_MAX: usize = 1_000_000;
+pub use context::{AiContext, CONTEXT_TOKENS_DEFAULT, CONTEXT_TOKENS_MAX, Overflow};
+pub use guardrails::{AiGuardrails, SyntaxRule};
 
 /// Asks one question; its answer becomes a variable, a file, or lines of a file.
 #[derive(Clone, Debug)]
@@ -55,50 +54,11 @@ pub enum AiSchema {
     File(Text),
 }
 
-/// What whoever answers should know.
-#[derive(Clone, Debug, Default)]
-pub struct AiContext {
-    pub texts: Vec<Text>,
-    /// Files of the project, by path or glob, in the order of the patterns.
-    pub files: Vec<Text>,
-    pub tokens_max: Option<usize>,
-    pub overflow: Overflow,
-}
-
-/// What becomes of context over its budget.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Overflow {
-    /// Files are cut or left out, and it is said which.
-    #[default]
-    Truncate,
-    Error,
-}
-
 #[derive(Clone, Debug)]
 pub struct AiExample {
     pub label: Option<Text>,
     pub input: Option<Text>,
     pub output: Text,
-}
-
-/// Rules for a written answer.
-#[derive(Clone, Debug, Default)]
-pub struct AiGuardrails {
-    pub syntax: SyntaxRule,
-    pub allowed_imports: Option<Vec<Text>>,
-    pub blocked_imports: Vec<Text>,
-    pub length_min: Option<usize>,
-    pub length_max: Option<usize>,
-}
-
-/// Which syntax an answer is checked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SyntaxRule {
-    /// That of the file it becomes.
-    #[default]
-    OfTarget,
-    Unchecked,
-    Of(Syntax),
 }
 
 /// Keys of the step; all but the first few may stand under `output` as well.
@@ -145,7 +105,7 @@ const STEP_ONLY: usize = 6;
 pub(super) const FOREIGN: [Foreign; 8] = [
     ("model", "set `ai.model` in drawloom.toml"),
     ("provider", "set `ai.provider` in drawloom.toml"),
-    ("temperature", "set it for the model in drawloom.toml"),
+    ("temperature", "set `ai.temperature` in drawloom.toml"),
     ("maxTokens", "set `ai.max_tokens` in drawloom.toml"),
     ("stream", "remove it; progress is shown anyway"),
     ("system", "write it into the `prompt` or the `context`"),
@@ -157,82 +117,6 @@ pub(super) const FOREIGN: [Foreign; 8] = [
         "fallback",
         "make the question `required: false` and write the fallback where the answer is used",
     ),
-];
-
-const CONTEXT_KEYS: [&str; 7] = [
-    "text",
-    "include",
-    "files",
-    "projectConfig",
-    "maxTokens",
-    "maxContextTokens",
-    "overflow",
-];
-
-const CONTEXT_FOREIGN: [Foreign; 1] = [(
-    "fromSteps",
-    "give the value a name with the other step's `exports`, and write `{{ name }}` in `text`",
-)];
-
-const OVERFLOWS: [(&str, Overflow); 2] =
-    [("truncate", Overflow::Truncate), ("error", Overflow::Error)];
-
-const GUARDRAIL_KEYS: [&str; 9] = [
-    "syntax",
-    "validateSyntax",
-    "allowedImports",
-    "blockedImports",
-    "minLength",
-    "maxLength",
-    "maxOutputLength",
-    "retries",
-    "retryOnFailure",
-];
-
-const GUARDRAIL_FOREIGN: [Foreign; 4] = [
-    (
-        "onFailure",
-        "remove it; a wrong answer is always sent back with what is wrong, `retries` times",
-    ),
-    (
-        "fallback",
-        "make the question `required: false` and write the fallback where the answer is used",
-    ),
-    (
-        "customValidator",
-        "use `schema`, or a `shell` step that checks the file",
-    ),
-    (
-        "requireKnownImports",
-        "list the packages under `allowedImports`",
-    ),
-];
-
-/// Files that say how a project is set up, by the name that asks for them. All are patterns: a
-/// pattern may match nothing.
-const CONFIGS: [(&str, &str); 6] = [
-    ("package.json", "{package.json}"),
-    ("tsconfig", "tsconfig*.json"),
-    ("eslint", "{eslint.config.*,.eslintrc*}"),
-    (".editorconfig", "{.editorconfig}"),
-    ("cargo", "{Cargo.toml}"),
-    ("pyproject", "{pyproject.toml}"),
-];
-
-/// The directives of a template's frontmatter that a step may give, in both spellings.
-const DIRECTIVES: [(&str, &[&str]); 12] = [
-    ("to", &["to", "injectInto"]),
-    ("force", &["force", "overwrite"]),
-    ("unless_exists", &["unlessExists", "unless_exists"]),
-    ("skip_if", &["skipIf", "skip_if"]),
-    ("inject", &["inject"]),
-    ("before", &["before"]),
-    ("after", &["after"]),
-    ("at_line", &["atLine", "at_line"]),
-    ("prepend", &["prepend"]),
-    ("append", &["append"]),
-    ("eof_last", &["eofLast", "eof_last"]),
-    ("executable", &["executable"]),
 ];
 
 /// A step and its `output`, which may say the same things.
@@ -269,7 +153,7 @@ pub(super) fn read(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<A
     check_output(&said, problems);
     let prompt = read_prompt(fields, problems);
     let kind = read_kind(&said, problems);
-    let guardrails = read_guardrails(fields, problems);
+    let (guardrails, retries) = guardrails::read(fields, problems);
     let required = said.by("required").flag("required", problems);
     let step = AiStep {
         key: said.text("key", problems),
@@ -278,13 +162,13 @@ pub(super) fn read(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<A
         language: said.text("language", problems).map(|text| text.text),
         schema: read_schema(&said, problems),
         required: required.unwrap_or(true),
-        context: read_context(fields, problems),
+        context: context::read(fields, problems),
         examples: read_examples(fields, problems),
-        directives: read_directives(&said, problems),
+        directives: directives::read(&said, problems),
         variable: said.text("variable", problems),
         kind,
-        guardrails: guardrails.0,
-        retries: guardrails.1,
+        guardrails,
+        retries,
         prompt: prompt?,
     };
     check(&step, &said, problems);
@@ -415,77 +299,6 @@ fn read_schema(said: &Said<'_, '_>, problems: &mut Problems<'_>) -> Option<AiSch
     Some(AiSchema::Inline(schema))
 }
 
-/// Text, several texts, or a map of texts and files.
-fn read_context(fields: &Fields<'_>, problems: &mut Problems<'_>) -> AiContext {
-    let mut context = AiContext::default();
-    let Some(node) = fields.node("context") else {
-        return context;
-    };
-    if !matches!(node.data, Data::Map(_)) {
-        context.texts = fields.texts("context", problems);
-        return context;
-    }
-    let Some(map) = Fields::open(node, "the context of an `ai` step", problems) else {
-        return context;
-    };
-    map.only(&[&CONTEXT_KEYS], &CONTEXT_FOREIGN, problems);
-    context.texts = map.texts("text", problems);
-    context.files = read_configs(&map, problems);
-    context.files.extend(map.texts("include", problems));
-    context.files.extend(map.texts("files", problems));
-    let own = ["maxTokens", "maxContextTokens"].map(|key| read_tokens(&map, key, problems));
-    context.tokens_max = own[0].or(own[1]);
-    let overflow = map.text("overflow", problems);
-    if overflow
-        .as_ref()
-        .is_some_and(|word| word.text == "summarize")
-    {
-        let message = "`overflow: summarize` is not supported";
-        let hint = "use `truncate` or `error`; an earlier `ai` step can summarize".to_owned();
-        problems.note_with_hint(map.key_at("overflow"), message, Some(hint));
-    } else {
-        let word = map.word("overflow", &OVERFLOWS, problems);
-        context.overflow = word.unwrap_or_default();
-    }
-    context
-}
-
-fn read_tokens(fields: &Fields<'_>, key: &str, problems: &mut Problems<'_>) -> Option<usize> {
-    let tokens = fields.count(key, problems)? as usize;
-    if tokens > CONTEXT_TOKENS_MAX {
-        let message = format!("`{key}` is more than CONTEXT_TOKENS_MAX = {CONTEXT_TOKENS_MAX}");
-        problems.note(fields.key_at(key), message);
-    }
-    Some(tokens)
-}
-
-/// `projectConfig: true`, or some of the names.
-fn read_configs(map: &Fields<'_>, problems: &mut Problems<'_>) -> Vec<Text> {
-    let Some(node) = map.node("projectConfig") else {
-        return Vec::new();
-    };
-    let place = node.at.place(problems.text);
-    let glob = |(_, glob): &(&str, &str)| Text {
-        text: (*glob).to_owned(),
-        place,
-    };
-    if let Data::Bool(all) = node.data {
-        return CONFIGS.iter().filter(|_| all).map(glob).collect();
-    }
-    let mut globs = Vec::new();
-    for name in map.texts("projectConfig", problems) {
-        match CONFIGS.iter().find(|(known, _)| *known == name.text) {
-            Some(config) => globs.push(glob(config)),
-            None => {
-                let message = format!("`{}` is no project configuration", name.text);
-                let hint = suggestion(&name.text, CONFIGS.map(|(known, _)| known));
-                problems.note_at(name.place, message, hint);
-            }
-        }
-    }
-    globs
-}
-
 /// An example is a text, or a map with `output` and perhaps `input`.
 fn read_examples(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Vec<AiExample> {
     let mut examples = Vec::new();
@@ -513,117 +326,4 @@ fn read_examples(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Vec<AiExam
         });
     }
     examples
-}
-
-fn read_guardrails(
-    fields: &Fields<'_>,
-    problems: &mut Problems<'_>,
-) -> (AiGuardrails, Option<u32>) {
-    let mut rails = AiGuardrails::default();
-    let Some(node) = fields.node("guardrails") else {
-        return (rails, None);
-    };
-    let Some(map) = Fields::open(node, "guardrails", problems) else {
-        return (rails, None);
-    };
-    map.only(&[&GUARDRAIL_KEYS], &GUARDRAIL_FOREIGN, problems);
-    rails.syntax = read_syntax(&map, problems);
-    if map.has("allowedImports") {
-        rails.allowed_imports = Some(map.texts("allowedImports", problems));
-    }
-    rails.blocked_imports = map.texts("blockedImports", problems);
-    let mut count = |key: &str| map.count(key, problems);
-    let (min, max) = (count("minLength"), count("maxLength"));
-    let max = max.or(count("maxOutputLength"));
-    let retries = count("retries").or(count("retryOnFailure"));
-    rails.length_min = min.map(|min| min as usize);
-    rails.length_max = max.map(|max| max as usize);
-    if rails
-        .length_max
-        .is_some_and(|max| max > limits::ANSWER_BYTES_MAX)
-    {
-        let bytes = limits::ANSWER_BYTES_MAX;
-        let message = format!("`maxLength` is more than any answer: ANSWER_BYTES_MAX = {bytes}");
-        problems.note(map.at, message);
-    }
-    (rails, retries)
-}
-
-/// A language, `true` for that of the target, `false` for no check.
-fn read_syntax(map: &Fields<'_>, problems: &mut Problems<'_>) -> SyntaxRule {
-    let key = match map.has("syntax") {
-        true => "syntax",
-        false => "validateSyntax",
-    };
-    let Some(node) = map.node(key) else {
-        return SyntaxRule::OfTarget;
-    };
-    match node.data {
-        Data::Bool(true) => return SyntaxRule::OfTarget,
-        Data::Bool(false) => return SyntaxRule::Unchecked,
-        _ => {}
-    }
-    let Some(text) = map.text(key, problems) else {
-        return SyntaxRule::OfTarget;
-    };
-    match Syntax::named(&text.text) {
-        Ok(syntax) => SyntaxRule::Of(syntax),
-        Err(_) if text.text == "none" => SyntaxRule::Unchecked,
-        Err(_) => {
-            let message = format!("`{}` is no language whose syntax is checked", text.text);
-            let hint = suggestion(&text.text, Syntax::NAMES);
-            problems.note_at(text.place, message, hint);
-            SyntaxRule::OfTarget
-        }
-    }
-}
-
-/// Where the text goes, as a template's frontmatter would say it.
-fn read_directives(said: &Said<'_, '_>, problems: &mut Problems<'_>) -> Frontmatter {
-    let mut attributes: IndexMap<String, Datum> = IndexMap::new();
-    for (name, spellings) in DIRECTIVES {
-        let given: Vec<&&str> = spellings.iter().filter(|key| said.has(key)).collect();
-        if let [first, second, ..] = given[..] {
-            let message = format!("`{first}` and `{second}` say the same");
-            problems.note(said.by(second).key_at(second), message);
-        }
-        let Some(key) = given.first() else { continue };
-        let fields = said.by(key);
-        let Some(node) = fields.node(key) else {
-            continue;
-        };
-        let place = node.at.place(problems.text);
-        let Some(written) = node.written(problems.text) else {
-            problems.note(
-                node.at,
-                format!("`{key}` must be one value, found {}", node.kind()),
-            );
-            continue;
-        };
-        let value = Value::String(written);
-        attributes.insert(name.to_owned(), Datum { value, place });
-    }
-    let yes = |place| Datum {
-        value: Value::Bool(true),
-        place,
-    };
-    if said.has("injectInto") {
-        let place = said
-            .by("injectInto")
-            .key_at("injectInto")
-            .place(problems.text);
-        attributes.entry("inject".to_owned()).or_insert(yes(place));
-    }
-    let ends = [("start", "prepend"), ("end", "append")];
-    if let Some(end) = said.by("at").word("at", &ends, problems) {
-        let place = said.by("at").key_at("at").place(problems.text);
-        attributes.insert(end.to_owned(), yes(place));
-    }
-    if !attributes.contains_key("to") {
-        for (name, datum) in &attributes {
-            let message = format!("`{name}` has no meaning without `to`");
-            problems.note_at(datum.place, message, None);
-        }
-    }
-    Frontmatter { attributes }
 }
