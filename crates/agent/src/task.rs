@@ -37,32 +37,32 @@ pub struct Task {
     #[serde(rename = "type")]
     pub kind: TaskKind,
     /// The goal, in a sentence or two.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// What to do, step by step. A single text is one step.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "OneOrMany")]
     pub instructions: Vec<String>,
     /// Files and directories to begin with, from the project's root. They are shown to the model:
     /// files with their content, directories as trees.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "OneOrMany")]
     pub input_artifacts: Vec<String>,
     /// Files that must be there in the end, from the project's root.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "OneOrMany")]
     pub output_artifacts: Vec<RelPath>,
     /// Rules the result has to keep to.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "OneOrMany")]
     pub constraints: Vec<String>,
     /// How one knows that it is done.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "OneOrManyCriteria")]
     pub validation_criteria: Vec<Criterion>,
     /// The tasks that have to be done before this one, by `subtask_id` or by a `name` that only
     /// one task has.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "OneOrMany")]
     pub depends_on: Vec<String>,
     /// Another model than the configured one.
@@ -289,7 +289,9 @@ pub(crate) fn schema_of<T: JsonSchema>(title: &str) -> Value {
     schema.to_value()
 }
 
-/// A text, or a list of texts. Only the schema knows it: reading makes a list of both.
+// Only the schemas know these two: reading makes a list of both forms.
+
+/// A text, or a list of texts.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "it exists for its schema")]
