@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use exec::sandbox::Kind;
 use recipe::kits::{self, Lock};
 use transport::{Mode, Way};
 use workspace::{RecoverOutcome, RelPath, Root, fs};
@@ -9,7 +10,7 @@ use workspace::{RecoverOutcome, RelPath, Root, fs};
 use crate::project::{self, HOME};
 use crate::settings::{self, Settings};
 use crate::surroundings::PREFIX;
-use crate::{Error, Project, Surroundings, ai, recipes};
+use crate::{Error, Project, Surroundings, ai, recipes, tasks};
 
 /// One thing that was looked at.
 #[derive(Debug)]
@@ -58,12 +59,20 @@ pub fn examine(surroundings: &Surroundings, terminal: Terminal) -> Vec<Finding> 
     findings.push(interrupted(&root));
     let settings = settings.unwrap_or_default();
     findings.extend(answers(&settings, surroundings, terminal));
+    findings.push(sandbox(&settings));
     let project = Project {
         root,
         settings,
         settings_file,
         recovered: None,
     };
+    findings.extend(tasks::database_problem(&project).map(|error| {
+        bad(
+            "database",
+            error.to_string(),
+            "see what it says, or move the file away",
+        )
+    }));
     findings.extend(all_recipes(&project));
     findings.extend(all_kits(&project));
     findings
@@ -108,6 +117,23 @@ fn answers(settings: &Settings, surroundings: &Surroundings, terminal: Terminal)
     let warnings = chosen.warnings.iter();
     let warnings = warnings.map(|text| note("answers", text.clone(), "see docs/ai.md"));
     std::iter::once(first).chain(warnings).collect()
+}
+
+/// What holds the commands that a model runs, found out by starting it.
+fn sandbox(settings: &Settings) -> Finding {
+    let requirement = settings.agent.sandbox.requirement;
+    let probe = exec::sandbox::probed();
+    let detail = probe.explain(requirement).replace('\n', "\n    ");
+    match probe.choose(requirement) {
+        Ok(Kind::None) => note("sandbox", detail, "set `agent.sandbox.kind` to \"auto\""),
+        Ok(_) => good("sandbox", detail),
+        // Everything but the commands of a model works without.
+        Err(_) => note(
+            "sandbox",
+            detail,
+            "install bubblewrap, or set `agent.sandbox.kind` to \"none\" where nothing can be lost",
+        ),
+    }
 }
 
 /// A program that answers has to be there.

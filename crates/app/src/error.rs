@@ -22,6 +22,14 @@ pub enum Code {
     Command,
     /// A named limit was reached.
     Limit,
+    /// Nobody is set up who could do the work.
+    NoModel,
+    /// Another process works on the run.
+    RunLocked,
+    /// The project's database cannot be used.
+    Database,
+    /// A run cannot be set up.
+    Agent,
 }
 
 impl Code {
@@ -35,6 +43,10 @@ impl Code {
             Self::Git => "E_GIT",
             Self::Command => "E_COMMAND",
             Self::Limit => "E_LIMIT",
+            Self::NoModel => "E_NO_MODEL",
+            Self::RunLocked => "E_RUN_LOCKED",
+            Self::Database => "E_DATABASE",
+            Self::Agent => "E_AGENT",
         }
     }
 }
@@ -80,6 +92,9 @@ pub enum Error {
     Template(#[from] template::Error),
     #[error(transparent)]
     Ai(#[from] transport::Error),
+    /// A task or plan file is wrong.
+    #[error(transparent)]
+    Definition(#[from] agent::task::Problems),
 }
 
 /// A failure that this crate found.
@@ -123,6 +138,27 @@ impl Error {
 impl From<workspace::Error> for Error {
     fn from(error: workspace::Error) -> Self {
         Self::new(Code::File, error.to_string())
+    }
+}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        let code = match error.kind() {
+            store::Kind::Locked => Code::RunLocked,
+            store::Kind::Missing => Code::NotFound,
+            _ => Code::Database,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<agent::Error> for Error {
+    fn from(error: agent::Error) -> Self {
+        let code = match error.kind() {
+            agent::Kind::Journal => Code::Database,
+            _ => Code::Agent,
+        };
+        Self::new(code, error.to_string())
     }
 }
 

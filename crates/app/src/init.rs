@@ -34,7 +34,7 @@ const STARTER: [(&str, &str); 4] = [
 
 const IGNORE_FILE: &str = ".gitignore";
 const IGNORED: [&str; 4] = [
-    ".drawloom/drawloom.db",
+    ".drawloom/drawloom.db*",
     ".drawloom/apply/",
     ".drawloom/answers/",
     ".drawloom/ledger/",

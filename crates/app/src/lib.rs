@@ -21,6 +21,7 @@ pub mod kits;
 pub mod project;
 pub mod recipes;
 pub mod settings;
+pub mod tasks;
 pub mod templates;
 
 pub use error::{Code, Error, Fault, Place};

@@ -9,7 +9,8 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use crate::command::{
-    ai, completions, cost, demo, doctor, import, init, kit, man, recipe, run, template, update,
+    ai, completions, cost, demo, doctor, import, init, kit, man, plan, recipe, run, schema, task,
+    template, update,
 };
 use crate::exit::{Exit, Trouble};
 use crate::split;
@@ -84,6 +85,11 @@ pub(crate) enum Command {
     Ai(ai::Ai),
     Cost(cost::Cost),
     #[command(subcommand)]
+    Task(task::Task),
+    #[command(subcommand)]
+    Plan(plan::Plan),
+    Schema(schema::Schema),
+    #[command(subcommand)]
     Kit(kit::Kit),
     #[command(subcommand)]
     Import(import::Import),
@@ -102,9 +108,10 @@ pub(crate) enum Reading {
 }
 
 /// The groups of the first page of help; a test sees to it that no command is left out.
-pub(crate) const GROUPS: [(&str, &[&str]); 4] = [
+pub(crate) const GROUPS: [(&str, &[&str]); 5] = [
     ("Generate", &["run", "update", "recipe", "template"]),
     ("Ask", &["ai", "cost"]),
+    ("Work", &["task", "plan", "schema"]),
     ("Share", &["kit", "import"]),
     ("Set up", &["init", "demo", "doctor", "completions", "man"]),
 ];

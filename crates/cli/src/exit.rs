@@ -177,6 +177,27 @@ impl From<app::Error> for Trouble {
             app::Error::Recipe(error) => Self::from(error),
             app::Error::Template(error) => Self::from(error),
             app::Error::Ai(error) => Self::from(error),
+            app::Error::Definition(problems) => Self::from(&problems),
+        }
+    }
+}
+
+impl From<&agent::task::Problems> for Trouble {
+    fn from(problems: &agent::task::Problems) -> Self {
+        let listed = problems.iter().map(|problem| Problem {
+            message: match problem.place.as_str() {
+                "" => problem.message.clone(),
+                place => format!("{place}: {}", problem.message),
+            },
+            file: Some(problem.file.clone()),
+            line: Some(problem.line),
+            column: Some(problem.column),
+            hint: problem.hint.clone(),
+            ..Problem::default()
+        });
+        Self {
+            problems: listed.collect(),
+            ..Self::failed("E_DEFINITION", "")
         }
     }
 }

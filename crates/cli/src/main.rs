@@ -10,6 +10,7 @@ mod diff;
 mod exit;
 mod input;
 mod interrupt;
+mod live;
 mod outcome;
 mod output;
 mod person;
@@ -22,6 +23,7 @@ mod split;
 mod table;
 mod values;
 mod watcher;
+mod working;
 
 #[cfg(test)]
 mod reference;

@@ -74,9 +74,12 @@ fn find_run<'a>(words: &[OsString], root: &'a Command) -> Option<(usize, &'a Com
             at += 1 + usize::from(takes_next);
             continue;
         }
+        let above = command.get_name();
         command = command.find_subcommand(&words[at])?;
         at += 1;
-        if command.get_name() == "run" {
+        // `task run` and `plan run` have options of their own only.
+        let runs_recipes = above == root.get_name() || above == "recipe";
+        if command.get_name() == "run" && runs_recipes {
             return Some((at, command));
         }
     }

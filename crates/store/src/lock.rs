@@ -6,12 +6,19 @@
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat, open, stat, unlink};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::record::RunId;
+
+/// Somebody who only looks whether a run is held has its lock for a moment; it is not refused for
+/// that.
+const TRIES_MAX: u32 = 5;
+const TRY_AGAIN_AFTER: Duration = Duration::from_millis(20);
 
 /// A run that is ours until this is dropped.
 #[derive(Debug)]
@@ -26,12 +33,18 @@ impl Lock {
     pub(crate) fn take(database: &Path, run: RunId) -> Result<Option<Lock>> {
         let path = beside(database, run);
         let failed = |cause: Errno| Error::place(&path, "locking", cause);
+        let mut tries = 0;
         // Whoever had it may have removed the file between our opening and our locking it.
         loop {
             let flags = OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
             let file = open(&path, flags, Mode::RUSR | Mode::WUSR).map_err(failed)?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {}
+                Err(Errno::WOULDBLOCK) if tries < TRIES_MAX => {
+                    tries += 1;
+                    sleep(TRY_AGAIN_AFTER);
+                    continue;
+                }
                 Err(Errno::WOULDBLOCK) => return Ok(None),
                 Err(cause) => return Err(failed(cause)),
             }
@@ -44,6 +57,23 @@ impl Lock {
                 Err(cause) => return Err(failed(cause)),
             }
         }
+    }
+}
+
+/// Whether somebody who lives has the lock of a run. Leaves no trace.
+pub(crate) fn is_taken(database: &Path, run: RunId) -> Result<bool> {
+    let path = beside(database, run);
+    let failed = |cause: Errno| Error::place(&path, "looking at the lock", cause);
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let file = match open(&path, flags, Mode::empty()) {
+        Ok(file) => file,
+        Err(Errno::NOENT) => return Ok(false),
+        Err(cause) => return Err(failed(cause)),
+    };
+    match flock(&file, FlockOperation::NonBlockingLockShared) {
+        Ok(()) => Ok(false),
+        Err(Errno::WOULDBLOCK) => Ok(true),
+        Err(cause) => Err(failed(cause)),
     }
 }
 

@@ -6,6 +6,8 @@ pub mod question;
 
 mod kept;
 mod ledger;
+pub(crate) mod model;
+mod outside;
 mod tape;
 
 use std::path::PathBuf;
@@ -47,6 +49,10 @@ pub enum Errand {
     Answer,
     /// A single question of a person.
     Ask,
+    /// Work with tools.
+    Generate,
+    /// A plan of tasks.
+    Plan,
 }
 
 impl Errand {
@@ -54,6 +60,8 @@ impl Errand {
         match self {
             Self::Answer => "answer",
             Self::Ask => "ask",
+            Self::Generate => "generate",
+            Self::Plan => "plan",
         }
     }
 }

@@ -229,6 +229,9 @@ pub(super) const KEYS: &[Key] = &[
     },
 ];
 
+/// The section after which prices are shown.
+pub(super) const LAST_SECTION: &str = "ai.budget";
+
 /// How `[ai.prices]` is shown; the section is commented out, because a model needs its prices.
 pub(super) const PRICES_EXAMPLE: &str = "
 # Prices of models that the built-in list does not know, in US dollars per million tokens.
@@ -264,11 +267,11 @@ impl GivenRates {
 }
 
 /// More than fits is as good as no limit.
-fn small(count: u64) -> u32 {
+pub(super) fn small(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// Millionths of a dollar; what is beyond counting is no limit.
-fn micro(dollars: f64) -> u64 {
+pub(super) fn micro(dollars: f64) -> u64 {
     (dollars * 1_000_000.0).round() as u64
 }

@@ -6,7 +6,7 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use super::keys::{self, Key, Kind};
-use super::{FILE_NAME, Settings, ai};
+use super::{FILE_NAME, Settings, ai, mcp};
 use crate::{Code, Error, Place, nearest};
 
 pub(super) fn apply(settings: &mut Settings, path: &Path, text: &str) -> Result<(), Error> {
@@ -51,6 +51,8 @@ impl Source<'_> {
             };
             if inner == ai::PRICES {
                 self.prices(settings, self.as_section(&inner, (name, value))?)?;
+            } else if inner == mcp::SERVERS {
+                self.servers(settings, self.as_section(&inner, (name, value))?)?;
             } else if is_section(&inner) {
                 self.table(settings, &inner, self.as_section(&inner, (name, value))?)?;
             } else if section.is_empty() {
@@ -119,14 +121,49 @@ impl Source<'_> {
         Ok(())
     }
 
+    /// `[mcp.servers.NAME]`: the names are the user's own.
+    fn servers(&self, settings: &mut Settings, servers: &DeTable<'_>) -> Result<(), Error> {
+        for (name, value) in servers {
+            let word = name.get_ref().as_ref();
+            let section = format!("{}.{word}", mcp::SERVERS);
+            if !mcp::is_name(word) {
+                let message = format!("`{word}` cannot be the name of an MCP server");
+                let hint = format!(
+                    "use up to {} letters, digits, `-` and `_`",
+                    mcp::NAME_BYTES_MAX
+                );
+                return Err(self.error(name.span().start, message).hint(hint));
+            }
+            let table = self.as_section(&section, (name, value))?;
+            let server = mcp::read(table).map_err(|wrong| match wrong {
+                mcp::Wrong::Unknown(at, key) => self.unknown_at(at, &key, "key", mcp::keys()),
+                mcp::Wrong::Value(at, problem) => self.error(at, format!("{section}: {problem}")),
+                mcp::Wrong::Whole(problem) => {
+                    self.error(name.span().start, format!("`{section}` {problem}"))
+                }
+            })?;
+            settings.mcp.insert(word.to_owned(), server);
+        }
+        Ok(())
+    }
+
     fn unknown<'k>(
         &self,
         name: &Name<'_>,
         what: &str,
         known: impl Iterator<Item = &'k str>,
     ) -> Error {
-        let given = name.get_ref().as_ref();
-        let error = self.error(name.span().start, format!("unknown {what} `{given}`"));
+        self.unknown_at(name.span().start, name.get_ref().as_ref(), what, known)
+    }
+
+    fn unknown_at<'k>(
+        &self,
+        at: usize,
+        given: &str,
+        what: &str,
+        known: impl Iterator<Item = &'k str>,
+    ) -> Error {
+        let error = self.error(at, format!("unknown {what} `{given}`"));
         let mut known: Vec<&str> = known.collect();
         known.dedup();
         match nearest(given, known.iter().copied()) {
@@ -151,10 +188,11 @@ impl Source<'_> {
 
 /// Whether keys or other sections are inside this one.
 fn is_section(name: &str) -> bool {
-    keys::all().any(|key| {
-        let rest = key.section.strip_prefix(name);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    })
+    name == "mcp"
+        || keys::all().any(|key| {
+            let rest = key.section.strip_prefix(name);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
 }
 
 /// What may stand in a section: its keys, and the sections inside it.
@@ -164,7 +202,9 @@ fn names_in(section: &str) -> impl Iterator<Item = &'static str> {
         section => name.strip_prefix(section)?.strip_prefix('.'),
     };
     let own = keys::all().filter(move |key| key.section == section);
-    let sections = keys::all().map(|key| key.section).chain([ai::PRICES]);
+    let sections = keys::all()
+        .map(|key| key.section)
+        .chain([ai::PRICES, mcp::SERVERS]);
     let sections: Vec<&str> = sections.filter_map(inside).collect();
     own.map(|key| key.name).chain(sections)
 }
@@ -215,6 +255,16 @@ fn set(key: &Key, settings: &mut Settings, value: &DeValue<'_>) -> Result<(), St
             set(
                 settings,
                 count.ok_or_else(|| keys::not_a_count(number.as_str()))?,
+            );
+        }
+        Kind::CountOrZero(set) => {
+            let number = value
+                .as_integer()
+                .ok_or_else(|| expected("a whole number"))?;
+            let count = u64::from_str_radix(number.as_str(), number.radix()).ok();
+            set(
+                settings,
+                count.ok_or_else(|| keys::not_whole(number.as_str()))?,
             );
         }
         Kind::Text(set) => {

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use super::ai;
 use super::{Color, OnConflict, Settings};
+use super::{agent, ai, mcp};
 use crate::surroundings::PREFIX;
 
 pub(super) struct Key {
@@ -25,6 +25,8 @@ pub(super) enum Kind {
     Flag(fn(&mut Settings, bool)),
     /// A whole number of at least 1.
     Count(fn(&mut Settings, u64)),
+    /// A whole number.
+    CountOrZero(fn(&mut Settings, u64)),
     Text(fn(&mut Settings, String)),
     Texts(fn(&mut Settings, Vec<String>)),
     /// A number from 0 to this.
@@ -33,7 +35,7 @@ pub(super) enum Kind {
 
 /// All keys, in the order of the file.
 pub(super) fn all() -> impl Iterator<Item = &'static Key> + Clone {
-    OWN.iter().chain(ai::KEYS)
+    OWN.iter().chain(ai::KEYS).chain(agent::KEYS)
 }
 
 const OWN: &[Key] = &[
@@ -162,6 +164,10 @@ impl Key {
                 let count = text.parse::<u64>().ok().filter(|count| *count > 0);
                 set(settings, count.ok_or_else(|| not_a_count(text))?);
             }
+            Kind::CountOrZero(set) => {
+                let count = text.parse::<u64>().ok();
+                set(settings, count.ok_or_else(|| not_whole(text))?);
+            }
             Kind::Text(set) => set(settings, text.to_owned()),
             Kind::Texts(set) => {
                 let items = text
@@ -217,6 +223,10 @@ pub(super) fn not_a_count(text: &str) -> String {
     format!("must be a whole number of at least 1, not {text}")
 }
 
+pub(super) fn not_whole(text: &str) -> String {
+    format!("must be a whole number of at least 0, not {text}")
+}
+
 fn flag(text: &str) -> Result<bool, String> {
     match text {
         "true" | "1" => Ok(true),
@@ -240,6 +250,9 @@ pub fn commented_file() -> String {
     let mut section = "";
     for key in all() {
         if key.section != section {
+            if section == ai::LAST_SECTION {
+                text.push_str(ai::PRICES_EXAMPLE);
+            }
             section = key.section;
             // Writing to a String cannot fail.
             let _ = write!(text, "\n[{section}]\n");
@@ -249,6 +262,6 @@ pub fn commented_file() -> String {
         }
         let _ = writeln!(text, "# {} = {}", key.name, key.default);
     }
-    text.push_str(ai::PRICES_EXAMPLE);
+    text.push_str(mcp::EXAMPLE);
     text
 }

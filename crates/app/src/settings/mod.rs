@@ -1,15 +1,20 @@
 //! `drawloom.toml`: defaults, then the file, then `DRAWLOOM_…` variables; flags come last, in the caller.
 
+mod agent;
 mod ai;
 mod file;
 mod keys;
+mod mcp;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::surroundings::Surroundings;
 use crate::{Code, Error};
 
+pub use agent::{Agent, Sandbox};
 pub use keys::{commented_file, variables};
+pub use mcp::McpServer;
 pub use recipe::OnConflict;
 
 pub const FILE_NAME: &str = "drawloom.toml";
@@ -23,6 +28,10 @@ pub struct Settings {
     pub output: Output,
     /// Who answers questions.
     pub ai: transport::Setup,
+    /// What a model with tools may do.
+    pub agent: Agent,
+    /// MCP servers by name.
+    pub mcp: BTreeMap<String, McpServer>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +70,8 @@ impl Default for Settings {
             limits: template::Limits::default(),
             output: Output { color: Color::Auto },
             ai: transport::Setup::default(),
+            agent: Agent::default(),
+            mcp: BTreeMap::new(),
         }
     }
 }

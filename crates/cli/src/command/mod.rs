@@ -9,8 +9,11 @@ pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod kit;
 pub(crate) mod man;
+pub(crate) mod plan;
 pub(crate) mod recipe;
 pub(crate) mod run;
+pub(crate) mod schema;
+pub(crate) mod task;
 pub(crate) mod template;
 pub(crate) mod update;
 
@@ -27,6 +30,9 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Trouble> {
         Command::Template(template) => template.run(&session),
         Command::Ai(ai) => ai.run(&session),
         Command::Cost(cost) => cost.run(&session),
+        Command::Task(task) => task.run(&session),
+        Command::Plan(plan) => plan.run(&session),
+        Command::Schema(schema) => schema.run(),
         Command::Kit(kit) => kit.run(&session),
         Command::Import(import) => import.run(&session),
         Command::Init(init) => init.run(&session),

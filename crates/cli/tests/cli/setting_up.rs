@@ -39,7 +39,7 @@ fn init_writes_an_example_that_runs() {
     let project = initialized();
     assert_eq!(
         project.read(".gitignore"),
-        ".drawloom/drawloom.db\n.drawloom/apply/\n.drawloom/answers/\n.drawloom/ledger/\n"
+        ".drawloom/drawloom.db*\n.drawloom/apply/\n.drawloom/answers/\n.drawloom/ledger/\n"
     );
     let expect = Expect {
         exit: 0,
@@ -177,7 +177,7 @@ fn init_overwrites_nothing() {
     assert_eq!(project.read("drawloom.toml"), "# mine\n");
     assert_eq!(
         project.read(".gitignore"),
-        "target\r\n.drawloom/apply/\r\n.drawloom/drawloom.db\r\n.drawloom/answers/\r\n\
+        "target\r\n.drawloom/apply/\r\n.drawloom/drawloom.db*\r\n.drawloom/answers/\r\n\
          .drawloom/ledger/\r\n"
     );
     let before = project.tree();

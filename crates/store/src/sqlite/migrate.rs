@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::sqlite::SqliteConnection;
-use sqlx::{Connection as _, SqlSafeStr as _};
+use sqlx::{AssertSqlSafe, Connection as _, SqlSafeStr as _};
 
 use super::fault::Fault;
 use crate::error::{Error, Kind, Result};
@@ -27,14 +27,15 @@ pub(super) async fn run(connection: &mut SqliteConnection, fault: &Fault<'_>) ->
     is_ours(&mut transaction, fault).await?;
     let migrated = migrator().run_direct(None, &mut *transaction, false).await;
     migrated.map_err(|cause| explain(cause, fault))?;
-    sqlx::query("PRAGMA application_id = 0x4452574c")
-        .execute(&mut *transaction)
-        .await
-        .map_err(failed)?;
-    sqlx::query("PRAGMA user_version = 1")
-        .execute(&mut *transaction)
-        .await
-        .map_err(failed)?;
+    for setting in [
+        format!("PRAGMA application_id = {APPLICATION_ID}"),
+        format!("PRAGMA user_version = {}", latest()),
+    ] {
+        sqlx::query(AssertSqlSafe(setting))
+            .execute(&mut *transaction)
+            .await
+            .map_err(failed)?;
+    }
     transaction.commit().await.map_err(failed)
 }
 

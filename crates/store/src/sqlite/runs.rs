@@ -5,7 +5,7 @@ use sqlx::Connection as _;
 use super::journal::Conversation;
 use super::{Store, count};
 use crate::error::{Error, Kind, Result};
-use crate::lock::Lock;
+use crate::lock::{self, Lock};
 use crate::record::{NewRun, RunId, RunKind, RunRecord, RunState, Spent};
 
 /// A run that is ours: nobody else can resume it until this is dropped.
@@ -121,7 +121,7 @@ impl Store {
 
     /// Whether somebody works on the run at this moment.
     pub fn is_held(&self, id: RunId) -> Result<bool> {
-        Ok(Lock::take(&self.inner.place, id)?.is_none())
+        lock::is_taken(&self.inner.place, id)
     }
 
     async fn select<'q>(

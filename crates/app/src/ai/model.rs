@@ -1,0 +1,202 @@
+//! Models for work with tools: chosen by settings, flags and what a task prefers, with the same
+//! books and recordings as everything else that asks a model.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use agent::handlers::{self, Models};
+use agent::task::ModelPreference;
+use llm::budget::{Meter, Spent};
+use llm::{Provider, Secret};
+use transport::{CommandPlan, Plan, Purpose, Setup, Taping, Way};
+
+use super::outside::Outside;
+use super::{Errand, Wish, ledger, tape};
+use crate::{Code, Error, Project, Surroundings, settings};
+
+/// Where the models of one run come from.
+pub(crate) struct Source {
+    setup: Setup,
+    purpose: Purpose,
+    taping: Taping,
+    meter: Arc<Meter>,
+    surroundings: Surroundings,
+    folder: PathBuf,
+    agent: settings::Agent,
+    trouble: ledger::Trouble,
+    /// Chosen once each: a recording counts how often its model was asked the same.
+    chosen: Mutex<HashMap<String, handlers::Chosen>>,
+}
+
+impl Source {
+    /// For a run in this project.
+    pub(crate) fn open(
+        project: &Project,
+        surroundings: &Surroundings,
+        wish: &Wish,
+        errand: Errand,
+    ) -> Result<Self, Error> {
+        let mut setup = project.settings.ai.clone();
+        setup.mode = wish.mode.unwrap_or(setup.mode);
+        let trouble = ledger::Trouble::default();
+        let ledger = ledger::Ledger::open(project, errand, trouble.clone())?;
+        let meter = setup.meter(SystemTime::now(), Spent::default());
+        Ok(Self {
+            purpose: match errand {
+                Errand::Plan => Purpose::Plan,
+                Errand::Generate => Purpose::Generate,
+                Errand::Answer | Errand::Ask => Purpose::Answer,
+            },
+            taping: tape::open(&wish.taping, surroundings)?,
+            meter: Arc::new(meter.with_ledger(Box::new(ledger))),
+            setup,
+            surroundings: surroundings.clone(),
+            folder: project.folder().to_owned(),
+            agent: project.settings.agent.clone(),
+            trouble,
+            chosen: Mutex::default(),
+        })
+    }
+
+    /// Why calls could not be written into the ledger, if they could not.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.trouble.get()
+    }
+
+    /// Every key that a text might quote.
+    pub(crate) fn secrets(&self) -> Vec<Secret> {
+        let lookup = |name: &str| self.surroundings.variable(name);
+        let written = self.setup.api_key.iter().map(|key| {
+            let name = key.expose().strip_prefix('$');
+            let referred = name.and_then(|name| lookup(name.trim_matches(['{', '}'])));
+            referred.map_or_else(|| key.clone(), Secret::new)
+        });
+        let names = Provider::ALL.into_iter().flat_map(Provider::key_variables);
+        let known = names.filter_map(|name| lookup(name)).map(Secret::new);
+        written
+            .chain(known)
+            .filter(|secret| !secret.is_empty())
+            .collect()
+    }
+
+    /// Whether a task with this preference could be begun.
+    pub(crate) fn check(&self, preference: Option<&ModelPreference>) -> Result<(), Error> {
+        self.worker(preference).map(|_| ())
+    }
+
+    fn worker(&self, preference: Option<&ModelPreference>) -> Result<Worker, Error> {
+        let setup = self.preferred(preference)?;
+        let lookup = |name: &str| self.surroundings.variable(name);
+        let chosen = transport::choose(&setup, self.purpose, &self.taping, &lookup)?;
+        let mut plan = match chosen.way {
+            Way::Api(plan) => plan,
+            Way::Command(plan) => return Ok(Worker::Program(plan)),
+            other => return Err(no_tools(other.mode().name(), &chosen.because)),
+        };
+        if let Some(preference) = preference {
+            plan.max_tokens = preference.max_tokens.unwrap_or(plan.max_tokens);
+            plan.temperature = preference.temperature.or(plan.temperature);
+        }
+        Ok(Worker::Model(Box::new(plan)))
+    }
+
+    /// The settings with what the task prefers. Another provider has its own address and key.
+    fn preferred(&self, preference: Option<&ModelPreference>) -> Result<Setup, Error> {
+        let mut setup = self.setup.clone();
+        let Some(preference) = preference else {
+            return Ok(setup);
+        };
+        if let Some(name) = &preference.provider {
+            let provider = Provider::from_name(name).ok_or_else(|| unknown_provider(name))?;
+            if setup.provider.is_some_and(|usual| usual != provider) {
+                setup.base_url = None;
+                setup.api_key = None;
+            }
+            setup.provider = Some(provider);
+        }
+        if let Some(model) = &preference.model {
+            setup.model = Some(model.clone());
+            setup.models = transport::Models::default();
+            // Another model is another result, so nobody stands in for it.
+            setup.fallbacks = Vec::new();
+        }
+        Ok(setup)
+    }
+
+    fn make(&self, preference: Option<&ModelPreference>) -> Result<handlers::Chosen, Error> {
+        let plan = match self.worker(preference)? {
+            Worker::Model(plan) => plan,
+            Worker::Program(plan) => return Ok(self.program(plan)),
+        };
+        Ok(handlers::Chosen {
+            model: transport::model(&plan, &self.meter, &self.taping)?,
+            name: plan.first.route.model,
+            max_tokens: plan.max_tokens,
+            temperature: plan.temperature,
+        })
+    }
+
+    /// A program in the place of a model.
+    fn program(&self, plan: CommandPlan) -> handlers::Chosen {
+        handlers::Chosen {
+            name: plan.words.program.clone(),
+            model: Arc::new(Outside {
+                plan,
+                folder: self.folder.clone(),
+                policy: self.agent.policy.clone(),
+                files: self.agent.files,
+                left: Mutex::default(),
+            }),
+            max_tokens: self.setup.max_tokens,
+            temperature: None,
+        }
+    }
+}
+
+/// Who does the work.
+enum Worker {
+    Model(Box<Plan>),
+    Program(CommandPlan),
+}
+
+impl Models for Source {
+    fn choose(
+        &self,
+        preference: Option<&ModelPreference>,
+    ) -> Result<handlers::Chosen, agent::Error> {
+        let key = format!("{preference:?}");
+        let mut chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = chosen.get(&key) {
+            return Ok(known.clone());
+        }
+        let made = self
+            .make(preference)
+            .map_err(|error| agent::Error::new(agent::Kind::Setup, error.to_string()))?;
+        chosen.insert(key, made.clone());
+        Ok(made)
+    }
+}
+
+fn no_tools(mode: &str, because: &str) -> Error {
+    let message =
+        format!("this needs a model that calls tools, and the mode is `{mode}` here: {because}");
+    Error::new(Code::NoModel, message).hint(
+        "set `ai.provider` and `ai.model` in drawloom.toml and the key in its variable, or \
+         `ai.command` to a program that works by itself (docs/ai.md)",
+    )
+}
+
+fn unknown_provider(name: &str) -> Error {
+    let names = Provider::ALL.map(Provider::name);
+    let hint = match crate::nearest(name, names.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("there are: {}", names.join(", ")),
+    };
+    Error::new(
+        Code::NoModel,
+        format!("a task prefers the provider `{name}`, which is not known"),
+    )
+    .hint(hint)
+}

@@ -1,0 +1,360 @@
+//! What a person or a program sees of a model at work: what it reads, writes and runs, and what
+//! that costs so far.
+//!
+//! Programs get every event as a line of JSON on stdout. People get lines on stderr, and on a
+//! terminal a last line that is kept up to date.
+
+use std::io::IsTerminal as _;
+use std::time::Duration;
+
+use agent::handlers::{OverallStatus, TaskEvent, TaskObserver};
+use agent::{Deed, Event, FileChange, Observer, Totals};
+use clap::builder::styling::{AnsiColor, Style};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use llm::Cost;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::arguments::HEADING;
+use crate::output::{self, Form};
+
+const TICK: Duration = Duration::from_millis(120);
+/// What a line shows of a text that a model or a command wrote.
+const SHOWN_CHARS_MAX: usize = 160;
+
+const DIMMED: Style = Style::new().dimmed();
+const GOOD: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default();
+
+/// Somebody who watches.
+pub(crate) struct Live {
+    form: Form,
+    /// The task under way, which the loop's own events do not name.
+    task: Option<String>,
+    line: Option<ProgressBar>,
+    doing: String,
+    spent: String,
+}
+
+impl Live {
+    pub(crate) fn new(form: Form) -> Self {
+        let on_terminal = form == Form::Text && std::io::stderr().is_terminal();
+        Self {
+            form,
+            task: None,
+            line: on_terminal.then(spinner),
+            doing: String::new(),
+            spent: String::new(),
+        }
+    }
+
+    /// Takes the last line away.
+    pub(crate) fn finish(&mut self) {
+        if let Some(line) = self.line.take() {
+            line.finish_and_clear();
+        }
+    }
+
+    /// An event for programs. Whoever no longer reads has had enough.
+    fn emit(&self, event: &impl Serialize) {
+        let Ok(mut value) = serde_json::to_value(event) else {
+            return;
+        };
+        if let (Value::Object(fields), Some(task)) = (&mut value, &self.task) {
+            fields
+                .entry("task")
+                .or_insert_with(|| Value::String(task.clone()));
+        }
+        let _ = output::data(format!("{value}\n").as_bytes());
+    }
+
+    fn say(&self, text: &str) {
+        match &self.line {
+            Some(line) => line.suspend(|| output::say(text)),
+            None => output::say(text),
+        }
+    }
+
+    /// A thing that was done: a word, then what it was done to.
+    fn did(&self, word: &str, what: &str) {
+        self.say(&format!("  {DIMMED}{word:<9}{DIMMED:#} {what}"));
+    }
+
+    fn doing(&mut self, what: impl Into<String>) {
+        self.doing = what.into();
+        self.show();
+    }
+
+    fn spent(&mut self, totals: &Totals) {
+        self.spent = used(totals);
+        self.show();
+    }
+
+    fn show(&self) {
+        let Some(line) = &self.line else {
+            return;
+        };
+        let parts = [self.doing.as_str(), self.spent.as_str()];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        line.set_message(parts.join(" · "));
+    }
+
+    fn show_deed(&self, deed: &Deed) {
+        match deed {
+            Deed::Read {
+                path,
+                start_line,
+                end_line,
+            } => self.did(
+                "read",
+                &format!("{} {start_line}-{end_line}", shown(path.as_str())),
+            ),
+            Deed::Listed { path, entries } => {
+                self.did(
+                    "listed",
+                    &format!("{} ({entries} entries)", shown(path.as_str())),
+                );
+            }
+            Deed::Searched {
+                pattern,
+                path,
+                hits,
+            } => {
+                let (path, pattern) = (shown(path.as_str()), shown(pattern));
+                self.did("searched", &format!("{path} for {pattern} ({hits} hits)"));
+            }
+            Deed::Wrote {
+                path,
+                change,
+                lines_added,
+                lines_removed,
+                ..
+            } => {
+                let how = match change {
+                    FileChange::Created => format!("new, +{lines_added}"),
+                    FileChange::Modified => format!("+{lines_added} -{lines_removed}"),
+                    FileChange::Deleted => "deleted".to_owned(),
+                };
+                self.did("wrote", &format!("{} ({how})", shown(path.as_str())));
+            }
+            Deed::Ran {
+                command,
+                exit_code,
+                timed_out,
+                duration_ms,
+            } => {
+                let how = match exit_code {
+                    _ if *timed_out => "timed out".to_owned(),
+                    Some(code) => format!("exit {code}"),
+                    None => "ended by a signal".to_owned(),
+                };
+                let took = seconds(*duration_ms);
+                self.did("ran", &format!("{} ({how}, {took})", shown(command)));
+            }
+            Deed::Called { server, tool } => {
+                self.did("called", &format!("{} of {}", shown(tool), shown(server)));
+            }
+        }
+    }
+
+    fn show_event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::TurnStarted { turn, .. } => {
+                self.doing(format!("turn {turn}: the model is asked"))
+            }
+            Event::TurnResumed { turn, .. } => self.did("resumed", &format!("turn {turn}")),
+            Event::ToolAnnounced { name } => {
+                self.doing(format!("the model writes a call of {}", shown(name)));
+            }
+            Event::ToolStarted { name, .. } => self.doing(format!("{} runs", shown(name))),
+            Event::CommandLine { line, .. } => self.doing(shown(line)),
+            Event::Waiting {
+                attempt,
+                attempts_max,
+                wait_ms,
+                why,
+            } => self.say(&format!(
+                "  note: {} (attempt {} of {attempts_max} in {})",
+                shown(why),
+                attempt + 1,
+                seconds(*wait_ms)
+            )),
+            Event::Fallback { from, to, why } => self.say(&format!(
+                "  note: {} cannot answer, asking {} instead: {}",
+                shown(from),
+                shown(to),
+                shown(why)
+            )),
+            Event::Spent { totals, .. } | Event::Committed { totals, .. } => self.spent(totals),
+            Event::Did { deed, .. } => self.show_deed(deed),
+            Event::ToolFinished {
+                name,
+                failure: Some(why),
+                ..
+            } => self.did(
+                "refused",
+                &format!("{}: {BAD}{}{BAD:#}", shown(name), shown(why)),
+            ),
+            Event::Told { text, .. } => self.did("told", &shown(text)),
+            _ => {}
+        }
+    }
+
+    fn show_check(&self, check: &str, passed: bool, exit_code: Option<i32>) {
+        let (style, sign) = if passed { (GOOD, "✓") } else { (BAD, "✗") };
+        let code = exit_code.filter(|_| !passed);
+        let code = code.map_or(String::new(), |code| format!(" (exit {code})"));
+        self.did(
+            "checked",
+            &format!("{style}{sign}{style:#} {}{code}", shown(check)),
+        );
+    }
+
+    fn show_task(&mut self, event: &TaskEvent<'_>) {
+        match event {
+            TaskEvent::TaskStarted { task, name, kind } => {
+                let (name, kind) = (shown(name), kind.word());
+                let title = if name == task.as_str() {
+                    String::new()
+                } else {
+                    format!(" {name}")
+                };
+                self.say(&format!(
+                    "{HEADING}{task}{HEADING:#}{title} {DIMMED}({kind}){DIMMED:#}"
+                ));
+            }
+            TaskEvent::ContextNoted { note, .. } => {
+                self.did(
+                    "note",
+                    &format!("{}: {}", shown(&note.artifact), shown(&note.message)),
+                );
+            }
+            TaskEvent::CheckStarted { check, .. } => {
+                self.doing(format!("checking {}", shown(check)))
+            }
+            TaskEvent::CheckFinished {
+                check,
+                passed,
+                exit_code,
+                ..
+            } => self.show_check(check, *passed, *exit_code),
+            TaskEvent::FedBack {
+                retry, retries_max, ..
+            } => self.did(
+                "fed back",
+                &format!("what failed (retry {retry} of {retries_max})"),
+            ),
+            TaskEvent::TaskCompleted {
+                message, status, ..
+            } => {
+                let status = status_word(*status);
+                self.say(&format!(
+                    "  {GOOD}done{GOOD:#}      {} ({status})",
+                    shown(message)
+                ));
+            }
+            TaskEvent::TaskFailed { message, .. } => {
+                self.say(&format!("  {BAD}failed{BAD:#}    {}", shown(message)));
+            }
+            TaskEvent::TaskSkipped { task, because } => {
+                let because: Vec<&str> = because.iter().map(|id| id.as_str()).collect();
+                let because = because.join(", ");
+                self.say(&format!(
+                    "{HEADING}{task}{HEADING:#} skipped: it depends on {because}"
+                ));
+            }
+            TaskEvent::TaskKept { task } => {
+                self.say(&format!(
+                    "{HEADING}{task}{HEADING:#} was done in an earlier run"
+                ));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Observer for Live {
+    /// Pieces are of use only where something moves.
+    fn wants_stream(&self) -> bool {
+        self.line.is_some()
+    }
+
+    fn notice(&mut self, event: &Event<'_>) {
+        match self.form {
+            Form::Json => self.emit(event),
+            Form::Text => self.show_event(event),
+        }
+    }
+}
+
+impl TaskObserver for Live {
+    fn notice_task(&mut self, event: &TaskEvent<'_>) {
+        if let TaskEvent::TaskStarted { task, .. } = event {
+            self.task = Some(task.to_string());
+        }
+        match self.form {
+            Form::Json => self.emit(event),
+            Form::Text => self.show_task(event),
+        }
+    }
+}
+
+/// What all calls took, in a few words.
+pub(crate) fn used(totals: &Totals) -> String {
+    let all = &totals.all;
+    let cost = match all.cost() {
+        _ if all.calls == 0 => return String::new(),
+        Cost::Unknown => "cost unknown".to_owned(),
+        known @ Cost::Known(_) => known.to_string(),
+    };
+    format!("{} tokens, {cost}", all.usage.total())
+}
+
+pub(crate) fn status_word(status: OverallStatus) -> &'static str {
+    match status {
+        OverallStatus::Passed => "validation passed",
+        OverallStatus::Failed => "validation failed",
+        OverallStatus::Skipped => "nothing was validated",
+    }
+}
+
+/// The first line of a text that somebody else wrote, without anything a terminal would obey.
+pub(crate) fn shown(text: &str) -> String {
+    let line = text
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default();
+    let clean = line
+        .trim()
+        .chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c });
+    let mut short: String = clean.clone().take(SHOWN_CHARS_MAX).collect();
+    if clean.count() > SHOWN_CHARS_MAX || text.trim().lines().count() > 1 {
+        short.push('…');
+    }
+    short
+}
+
+fn seconds(ms: u64) -> String {
+    format!("{}.{} s", ms / 1_000, ms % 1_000 / 100)
+}
+
+fn spinner() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    bar.enable_steady_tick(TICK);
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_model_writes_cannot_move_the_cursor() {
+        assert_eq!(shown("\u{1b}[2Jrm -rf x\r\nnext"), "\u{fffd}[2Jrm -rf x…");
+        assert_eq!(shown("\n  plain  \n"), "plain");
+        assert_eq!(shown(&"x".repeat(200)).chars().count(), SHOWN_CHARS_MAX + 1);
+    }
+}

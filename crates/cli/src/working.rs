@@ -1,0 +1,91 @@
+//! The flags of commands that have a model work with tools, and the end of such a run.
+
+use std::path::{Path, PathBuf};
+
+use app::ai::{Mode, TapeWish, Wish};
+use app::tasks::Start;
+use clap::{Args, ValueEnum};
+
+use crate::output::{self, Form};
+
+/// Who does the work, for every command that has some.
+#[derive(Args, Debug)]
+pub(crate) struct Working {
+    /// Go on where the last run of this file stopped; what was done is not done again
+    #[arg(long, help_heading = "Work")]
+    resume: bool,
+    /// Who does the work: api (a model), command (a program, in a copy of the project) or auto
+    #[arg(long, value_name = "MODE", value_enum, hide_possible_values = true)]
+    #[arg(help_heading = "Work")]
+    ai_mode: Option<WorkMode>,
+    /// Keep what the model answers in this folder, to be replayed
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with = "replay",
+        help_heading = "Work"
+    )]
+    record: Option<PathBuf>,
+    /// Answer from a folder that `--record` made, and ask nobody
+    #[arg(long, value_name = "DIR", help_heading = "Work")]
+    replay: Option<PathBuf>,
+    /// Print every event as one line of JSON, the result last
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+/// The modes in which somebody can work with tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WorkMode {
+    Auto,
+    Api,
+    Command,
+}
+
+impl Working {
+    pub(crate) fn form(&self) -> Form {
+        Form::from(self.json)
+    }
+
+    pub(crate) fn start(&self) -> Start {
+        match self.resume {
+            true => Start::Resume,
+            false => Start::Anew,
+        }
+    }
+
+    pub(crate) fn wish(&self) -> Wish {
+        let mode = match (self.ai_mode, &self.replay) {
+            (Some(WorkMode::Auto), _) => Some(Mode::Auto),
+            (Some(WorkMode::Api), _) => Some(Mode::Api),
+            (Some(WorkMode::Command), _) => Some(Mode::Command),
+            // What was recorded is what a model said.
+            (None, Some(_)) => Some(Mode::Api),
+            (None, None) => None,
+        };
+        let taping = match (&self.record, &self.replay) {
+            (Some(folder), _) => TapeWish::Record(folder.clone()),
+            (None, Some(folder)) => TapeWish::Replay(folder.clone()),
+            (None, None) => TapeWish::No,
+        };
+        Wish { mode, taping }
+    }
+}
+
+/// A path as it is typed in a shell.
+pub(crate) fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    match shlex::try_quote(&text) {
+        Ok(quoted) => quoted.into_owned(),
+        Err(_) => text,
+    }
+}
+
+/// Says what went wrong beside the work.
+pub(crate) fn say_warnings(warnings: &[String], form: Form) {
+    if form == Form::Text {
+        warnings
+            .iter()
+            .for_each(|text| output::say(format!("warning: {text}")));
+    }
+}

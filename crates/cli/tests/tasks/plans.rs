@@ -1,0 +1,205 @@
+//! `drawloom plan`: made, shown, run in order, gone on with.
+
+use serde_json::{Value, json};
+
+use crate::model::{FORMATS, Format, Model, Say};
+use crate::project::{Expect, Says, check};
+use crate::workshop::{NO_SANDBOX, events, project, result};
+
+/// `b` and `c` need `a`; `d` needs both.
+const DIAMOND: &str = r#"{
+  "goal": "A diamond.",
+  "tasks": [
+    {"subtask_id": "d", "type": "no_op", "depends_on": ["b", "c"]},
+    {"subtask_id": "a", "type": "ai_interaction", "description": "Say alpha.", "output_artifacts": ["a.txt"]},
+    {"subtask_id": "b", "type": "ai_interaction", "description": "Say beta.", "output_artifacts": ["b.txt"], "depends_on": ["a"]},
+    {"subtask_id": "c", "type": "validation", "validation_criteria": [{"run": "grep -q alpha a.txt"}], "depends_on": ["a"]}
+  ]
+}"#;
+
+fn diamond_model() -> Model {
+    let script = vec![
+        ("Say beta.", vec![Say::Text("beta")]),
+        ("Say alpha.", vec![Say::Text("alpha")]),
+    ];
+    Model::start(Format::OpenAi, script)
+}
+
+fn standings(result: &Value) -> Vec<(String, String)> {
+    let tasks = result["tasks"].as_array().unwrap().iter();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    tasks
+        .map(|task| (text(&task["subtask_id"]), text(&task["status"])))
+        .collect()
+}
+
+fn owned(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs
+        .iter()
+        .map(|(id, status)| ((*id).to_owned(), (*status).to_owned()))
+        .collect()
+}
+
+#[test]
+fn a_plan_runs_in_the_order_of_its_dependencies() {
+    let model = diamond_model();
+    let project = project(Format::OpenAi, &model, NO_SANDBOX);
+    project.write("plan.json", DIAMOND);
+    let ran = project.run("plan run plan.json --json");
+    assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);
+    let done = [
+        ("a", "completed"),
+        ("b", "completed"),
+        ("c", "completed"),
+        ("d", "completed"),
+    ];
+    assert_eq!(standings(&result(&ran)), owned(&done));
+    assert_eq!(project.read("b.txt"), "beta\n");
+
+    let shown = check(
+        &project,
+        "plan show plan.json",
+        Expect {
+            exit: 0,
+            out: Says::Has(&["A diamond.", "✓", "a", "✓", "b", "✓", "c", "✓", "d"]),
+            err: Says::Anything,
+        },
+    );
+    assert!(!shown.out.contains('●'), "{}", shown.out);
+    let again = project.run("plan run plan.json --resume --json");
+    assert_eq!(again.exit, 0);
+    assert_eq!(model.received().len(), 2, "nothing is done twice");
+    let kept = events(&again);
+    assert_eq!(
+        kept.iter()
+            .filter(|event| event["event"] == "task_kept")
+            .count(),
+        4
+    );
+}
+
+#[test]
+fn a_plan_that_was_not_run_is_shown_open_and_as_a_picture() {
+    let model = diamond_model();
+    let project = project(Format::OpenAi, &model, "");
+    project.write("plan.json", DIAMOND);
+    let expect = Expect {
+        exit: 0,
+        out: Says::Has(&["●", "a", "●", "b", "●", "c", "●", "d"]),
+        err: Says::Has(&["wrote picture.svg"]),
+    };
+    check(&project, "plan show plan.json --svg picture.svg", expect);
+    let svg = project.read("picture.svg");
+    assert!(svg.contains("<svg") && svg.contains("</svg>"), "{svg}");
+    assert!(
+        !project.path().join(".drawloom/drawloom.db").exists(),
+        "looking leaves no trace"
+    );
+
+    let ran = project.run("plan show plan.json --json");
+    let graph: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(graph["run"], Value::Null);
+    assert_eq!(graph["tasks"][0]["id"], "a");
+    assert_eq!(graph["tasks"][3]["after"], json!(["b", "c"]));
+    assert_eq!(graph["tasks"][3]["status"], "pending");
+}
+
+#[test]
+fn a_failure_takes_what_depends_on_it_and_a_changed_task_is_run_again() {
+    let model = diamond_model();
+    let project = project(Format::OpenAi, &model, NO_SANDBOX);
+    project.write(
+        "plan.json",
+        &DIAMOND.replace("grep -q alpha", "grep -q omega"),
+    );
+    let ran = project.run("plan run plan.json --json");
+    assert_eq!(ran.exit, 1);
+    let ends = [
+        ("a", "completed"),
+        ("b", "completed"),
+        ("c", "failed"),
+        ("d", "skipped"),
+    ];
+    assert_eq!(standings(&result(&ran)), owned(&ends));
+    let error: Value = serde_json::from_str(&ran.err).unwrap();
+    assert_eq!(error["error"]["code"], "E_PLAN_FAILED");
+    assert_eq!(
+        error["error"]["message"],
+        "1 of 4 tasks failed, 1 were skipped because of that"
+    );
+    let shown = project.run("plan show plan.json").out;
+    assert!(shown.contains('✗') && shown.contains('○'), "{shown}");
+
+    // The plan is mended: what was done and is unchanged stays done.
+    project.write("plan.json", DIAMOND);
+    let ran = project.run("plan run plan.json --resume --json");
+    assert_eq!(ran.exit, 0, "{}", ran.err);
+    assert_eq!(
+        model.received().len(),
+        2,
+        "a and b were not asked for again"
+    );
+}
+
+#[test]
+fn a_plan_with_a_circle_or_unknown_names_is_refused_before_anything_runs() {
+    let model = diamond_model();
+    let project = project(Format::OpenAi, &model, "");
+    let bad = r#"{"tasks": [
+      {"subtask_id": "a", "type": "no_op", "depends_on": ["b"]},
+      {"subtask_id": "b", "type": "no_op", "depends_on": ["a"]},
+      {"subtask_id": "c", "type": "no_op", "depends_on": ["bb"]}
+    ]}"#;
+    project.write("plan.json", bad);
+    for line in ["plan run plan.json", "plan show plan.json"] {
+        let expect = Expect {
+            exit: 1,
+            out: Says::Nothing,
+            err: Says::Has(&["error[E_DEFINITION]", "plan.json:"]),
+        };
+        let ran = check(&project, line, expect);
+        assert!(ran.err.contains("bb"), "{}", ran.err);
+    }
+    assert!(model.received().is_empty());
+    assert!(!project.path().join(".drawloom/drawloom.db").exists());
+}
+
+#[test]
+fn requirements_become_a_plan_that_can_be_run_in_every_format() {
+    const PLAN: &str = "Here is the plan:\n```json\n{\"goal\": \"Say hello\", \"tasks\": [{\"subtask_id\": \"say\", \"type\": \"no_op\"}]}\n```\n";
+    const BROKEN: &str =
+        "{\"goal\": \"Say hello\", \"tasks\": [{\"subtask_id\": \"say\", \"type\": \"shouting\"}]}";
+    for format in FORMATS {
+        let model = Model::saying(format, vec![Say::Text(BROKEN), Say::Text(PLAN)]);
+        let project = project(format, &model, "");
+        project.write("wishes/REQUIREMENTS.md", "The program says hello.\n");
+        let ran = project.run("plan create wishes/REQUIREMENTS.md");
+        assert_eq!(ran.exit, 0, "{format:?} {}", ran.err);
+        assert!(
+            ran.err
+                .contains("drawloom plan run wishes/REQUIREMENTS.plan.json"),
+            "{}",
+            ran.err
+        );
+        let sent = model.received();
+        assert!(sent[0].to_string().contains("The program says hello."));
+        assert!(
+            sent[1].to_string().contains("shouting"),
+            "the mistake went back"
+        );
+        let made: Value =
+            serde_json::from_str(&project.read("wishes/REQUIREMENTS.plan.json")).unwrap();
+        assert_eq!(made["tasks"][0]["subtask_id"], "say");
+        assert_eq!(
+            project.run("plan run wishes/REQUIREMENTS.plan.json").exit,
+            0
+        );
+
+        let expect = Expect {
+            exit: 1,
+            out: Says::Nothing,
+            err: Says::Has(&["is there already", "--force"]),
+        };
+        check(&project, "plan create wishes/REQUIREMENTS.md", expect);
+    }
+}
