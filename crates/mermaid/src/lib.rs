@@ -53,6 +53,7 @@ mod print;
 mod status;
 #[cfg(feature = "svg")]
 mod svg;
+mod text;
 mod write;
 
 pub use arrow::{ARROW_LENGTH_MAX, Arrow, Heads, Stroke};
@@ -71,3 +72,4 @@ pub use syntax::{
     Body, Chain, Comment, FrontMatter, LabelForm, Link, Mention, Name, Statement, StatementKind,
     SubgraphStart, Text, TextKind,
 };
+pub use text::TEXT_NODES_MAX;

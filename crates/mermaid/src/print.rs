@@ -49,14 +49,19 @@ fn push_line(out: &mut String, line: &str, depth: usize) {
     if line.starts_with("%%") {
         out.push(';');
     }
-    out.push_str(line);
+    // A line that looks like a colour being set loses its last semicolon to the reader: it becomes
+    // one line, and gets some to lose.
+    let colour = line.contains(':') && line.contains('#') && line.contains(';');
+    let colour = colour && (line.contains("style") || line.contains("classDef"));
+    if colour && !line.contains("@{\n") {
+        out.push_str(&line.replace('\n', "#10;"));
+    } else {
+        out.push_str(line);
+    }
     if GREEDY.iter().any(|word| line.ends_with(word)) {
         out.push(';');
     }
-    // A line that looks like a colour being set loses its last semicolon to the reader: it gets
-    // some to lose.
-    let colour = line.contains(':') && line.contains('#') && line.contains(';');
-    if colour && (line.contains("style") || line.contains("classDef")) {
+    if colour {
         out.push_str(";;");
     }
     out.push('\n');

@@ -19,13 +19,18 @@ use crate::status::Status;
 /// How many nodes and edges together are drawn: the layout's time grows faster than they do.
 pub const DRAWN_MAX: usize = 2_000;
 
-/// Labels are measured with the metrics of one font and shown with whichever the viewer has: a
-/// wider one must flow over the edge of its box rather than be cut there.
+/// Labels are measured with the metrics of one font and shown with whichever the viewer has. They
+/// are shown a little smaller than measured, so that a wider font fits too, and what does not fit
+/// flows over both edges of its box rather than being cut at one.
 const CSS: &str = "
 foreignObject { overflow: visible; }
-.label foreignObject > div, .edgeLabel foreignObject > div { overflow: visible; }
+foreignObject > div { display: flex !important; justify-content: center; align-items: center; height: 100%; max-width: none !important; }
+.nodeLabel, span.edgeLabel { font-size: 14px; }
 .status-running rect, .status-running polygon, .status-running path, .status-running circle { stroke-width: 2.5px; }
 ";
+
+/// White space around the picture, for labels at its edge.
+const PADDING: f64 = 16.0;
 
 /// Why there is no picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +82,7 @@ impl Document {
         let request = SvgRequest {
             options: SvgRenderOptions {
                 diagram_id: Some(merman::svg::sanitize_svg_id(name)),
-                ..SvgRenderOptions::default()
+                viewbox_padding: PADDING,
             },
             pipeline: Some(
                 SvgPipeline::parity().with_postprocessor(ScopedCssPostprocessor::new(CSS)),

@@ -2,7 +2,11 @@
 //!
 //! `mermaid.jsonl` holds Mermaid's own tests, documentation and demos, `probes.jsonl` further
 //! questions of the same kind, `deviations.jsonl` the ones where we differ on purpose.
-#![allow(clippy::disallowed_methods, reason = "tests read their own fixtures")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, and reads its own fixtures"
+)]
 
 use std::collections::BTreeSet;
 use std::path::Path;

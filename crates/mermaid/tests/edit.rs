@@ -1,4 +1,9 @@
 //! An edit changes its own bytes: comments, layout and everything else stay as they are.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking, and reads its own fixtures"
+)]
 
 use mermaid::{Document, Edit, ProblemKind, Span, parse};
 

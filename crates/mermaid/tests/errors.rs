@@ -1,4 +1,9 @@
 //! What is wrong is told with its place, a caret, and what would be right.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking, and reads its own fixtures"
+)]
 
 /// The report of a text that is no diagram.
 fn report(source: &str) -> String {

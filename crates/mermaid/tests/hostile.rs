@@ -1,4 +1,8 @@
 //! Hostile texts: a clear error or a diagram, and soon.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, and reads its own fixtures"
+)]
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,9 @@
 //! A diagram prints as text that reads back as the same diagram.
-#![allow(clippy::disallowed_methods, reason = "tests read their own fixtures")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, and reads its own fixtures"
+)]
 
 use std::path::Path;
 
