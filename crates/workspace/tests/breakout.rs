@@ -601,6 +601,11 @@ fn a_directory_with_a_hundred_thousand_entries_is_bounded() {
         error.to_string().contains("walk_entries_max (1000)"),
         "{error}"
     );
+    let error = small.walk(&WalkOptions::new(RelPath::root())).unwrap_err();
+    assert!(
+        error.to_string().contains("walk_entries_max (1000)"),
+        "{error}"
+    );
     let found = small.search(&Query::new("nothing")).unwrap();
     assert_eq!(found.stop.unwrap().limit(), "walk_entries_max");
 }

@@ -99,12 +99,7 @@ pub(super) fn names(fd: BorrowedFd<'_>, dir: &RelPath, entries_max: usize) -> Re
             }
         };
         if read.names.len() >= entries_max {
-            return Err(Error::new(
-                ErrorKind::Limit,
-                format!(
-                    "`{dir}` holds more entries than walk_entries_max ({entries_max}); name a smaller directory"
-                ),
-            ));
+            return Err(too_many(dir, entries_max));
         }
         let kind = match entry.file_type() {
             FileType::RegularFile => Kind::File,
@@ -153,6 +148,20 @@ pub(super) struct Tour<'t> {
 
 impl Tour<'_> {
     pub(super) fn go(
+        &self,
+        root: &Root,
+        filter: &Filter<'_>,
+        visitor: impl FnMut(BorrowedFd<'_>, &Entry) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        // One directory knows only how many entries were left for it.
+        self.visit(root, filter, visitor)
+            .map_err(|error| match error.kind() {
+                ErrorKind::Limit => too_many(self.start, self.entries_max),
+                _ => error,
+            })
+    }
+
+    fn visit(
         &self,
         root: &Root,
         filter: &Filter<'_>,
@@ -210,6 +219,15 @@ impl Tour<'_> {
             Err(_) => Ok(None),
         }
     }
+}
+
+fn too_many(dir: &RelPath, entries_max: usize) -> Error {
+    Error::new(
+        ErrorKind::Limit,
+        format!(
+            "`{dir}` holds more entries than walk_entries_max ({entries_max}); name a smaller directory"
+        ),
+    )
 }
 
 struct Level {
