@@ -17,25 +17,24 @@ const TITLE_CHARS_MAX: usize = 26;
 impl Graph {
     /// The picture: a box for each task, a column for each layer, a curve for each dependency.
     pub fn to_svg(&self) -> String {
-        let corners = self.corners();
-        let width = self.side(corners.values().map(|(x, _)| x + BOX_WIDTH));
-        let height = self.side(corners.values().map(|(_, y)| y + BOX_HEIGHT));
-        let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
-             width=\"{width}\" height=\"{height}\" font-family=\"sans-serif\">\n"
-        );
+        let mut cells = Cells::default();
+        for node in self.nodes() {
+            cells.place(&node.id, node.layer);
+        }
+        let mut curves = String::new();
         for node in self.nodes() {
             for first in &node.after {
-                let (Some(from), Some(to)) = (corners.get(first), corners.get(&node.id)) else {
-                    continue;
-                };
-                svg.push_str(&curve(*from, *to));
+                let cells = cells.between(first, &node.id);
+                curves.extend(cells.windows(2).map(|pair| curve(pair[0], pair[1])));
             }
         }
+        let (width, height) = cells.size();
+        let mut svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+             width=\"{width}\" height=\"{height}\" font-family=\"sans-serif\">\n{curves}"
+        );
         for node in self.nodes() {
-            let Some((x, y)) = corners.get(&node.id) else {
-                continue;
-            };
+            let (x, y) = cells.tasks.get(&node.id).map_or((0, 0), Cell::corner);
             let (text_x, title_y, kind_y) = (x + 12, y + 21, y + 38);
             let title = escaped(&shortened(&node.title));
             writeln!(
@@ -52,32 +51,95 @@ impl Graph {
         svg.push_str("</svg>\n");
         svg
     }
+}
 
-    /// The upper left corner of each box.
-    fn corners(&self) -> BTreeMap<&TaskId, (usize, usize)> {
-        let mut filled: BTreeMap<usize, usize> = BTreeMap::new();
-        let mut corners = BTreeMap::new();
-        for node in self.nodes() {
-            let row = filled.entry(node.layer).or_default();
-            let x = MARGIN + node.layer * (BOX_WIDTH + GAP_X);
-            let y = MARGIN + *row * (BOX_HEIGHT + GAP_Y);
-            *row += 1;
-            corners.insert(&node.id, (x, y));
-        }
-        corners
-    }
+/// A place in the grid.
+#[derive(Clone, Copy)]
+struct Cell {
+    layer: usize,
+    row: usize,
+    /// Whether a task is there, or only a curve that passes.
+    holds: Holds,
+}
 
-    fn side(&self, ends: impl Iterator<Item = usize>) -> usize {
-        ends.max().unwrap_or(0) + MARGIN
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    Task,
+    Passage,
+}
+
+impl Cell {
+    fn corner(&self) -> (usize, usize) {
+        let x = MARGIN + self.layer * (BOX_WIDTH + GAP_X);
+        (x, MARGIN + self.row * (BOX_HEIGHT + GAP_Y))
     }
 }
 
-fn curve((from_x, from_y): (usize, usize), (to_x, to_y): (usize, usize)) -> String {
+/// Which cells are taken, and by what.
+#[derive(Default)]
+struct Cells<'g> {
+    rows: BTreeMap<usize, usize>,
+    tasks: BTreeMap<&'g TaskId, Cell>,
+    passages: BTreeMap<(&'g TaskId, usize), Cell>,
+}
+
+impl<'g> Cells<'g> {
+    fn place(&mut self, id: &'g TaskId, layer: usize) {
+        let cell = self.free(layer, Holds::Task);
+        self.tasks.insert(id, cell);
+    }
+
+    /// The cells from one task to a later one. Layers between them are passed in a row of their
+    /// own, so that no curve runs behind a box; curves of one task share it.
+    fn between(&mut self, from: &'g TaskId, to: &TaskId) -> Vec<Cell> {
+        let (Some(&start), Some(&end)) = (self.tasks.get(from), self.tasks.get(to)) else {
+            return Vec::new();
+        };
+        let mut cells = vec![start];
+        for layer in start.layer + 1..end.layer {
+            let cell = match self.passages.get(&(from, layer)) {
+                Some(cell) => *cell,
+                None => self.free(layer, Holds::Passage),
+            };
+            self.passages.insert((from, layer), cell);
+            cells.push(cell);
+        }
+        cells.push(end);
+        cells
+    }
+
+    fn free(&mut self, layer: usize, holds: Holds) -> Cell {
+        let next = self.rows.entry(layer).or_default();
+        let row = *next;
+        *next += 1;
+        Cell { layer, row, holds }
+    }
+
+    fn size(&self) -> (usize, usize) {
+        let layers = self.rows.len();
+        let rows = self.rows.values().copied().max().unwrap_or(0);
+        let side = |cells: usize, cell: usize, gap: usize| {
+            2 * MARGIN + cells * (cell + gap) - gap.min(cells * gap)
+        };
+        (
+            side(layers, BOX_WIDTH, GAP_X),
+            side(rows, BOX_HEIGHT, GAP_Y),
+        )
+    }
+}
+
+/// A curve from one cell to the next, and straight on through a cell that is only passed.
+fn curve(from: Cell, to: Cell) -> String {
+    let ((from_x, from_y), (to_x, to_y)) = (from.corner(), to.corner());
     let (x1, y1) = (from_x + BOX_WIDTH, from_y + BOX_HEIGHT / 2);
     let (x2, y2) = (to_x, to_y + BOX_HEIGHT / 2);
     let bend = GAP_X / 2;
+    let through = match to.holds {
+        Holds::Task => String::new(),
+        Holds::Passage => format!(" H{}", x2 + BOX_WIDTH),
+    };
     format!(
-        "<path d=\"M{x1} {y1} C{} {y1} {} {y2} {x2} {y2}\" fill=\"none\" stroke=\"#999\"/>\n",
+        "<path d=\"M{x1} {y1} C{} {y1} {} {y2} {x2} {y2}{through}\" fill=\"none\" stroke=\"#999\"/>\n",
         x1 + bend,
         x2 - bend,
     )

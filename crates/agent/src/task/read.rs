@@ -77,9 +77,8 @@ pub(crate) fn read_object<'t>(
             .text(source, "raw_text")
             .or_else(|| Some(source.slice(value).to_owned())),
     };
-    (id?, kind?);
     check(source, &fields, &task);
-    Some(task)
+    id.and(kind).map(|_| task)
 }
 
 fn id<'t>(source: &mut Source<'t>, fields: &Fields<'_, 't>) -> Option<TaskId> {
