@@ -40,7 +40,6 @@ pub struct Conversation {
     answer: Option<String>,
     /// The texts of replies that were cut off and are being gone on with.
     cut_text: String,
-    marked: Option<usize>,
 }
 
 /// What is counted against the limits.
@@ -107,7 +106,6 @@ impl Conversation {
             deeds: Vec::new(),
             answer: None,
             cut_text: String::new(),
-            marked: None,
         };
         for turn in history.turns {
             conversation.spend(&turn.reply);
@@ -194,11 +192,12 @@ impl Conversation {
         for message in self.pending.clone() {
             self.push(message);
         }
-        self.mark_for_cache();
+        self.mark_for_cache(Cache::UpToHere);
         mark
     }
 
     pub(crate) fn take_back(&mut self, mark: &Mark) {
+        self.mark_for_cache(Cache::Off);
         self.request.messages.truncate(mark.messages);
         if let Some(last) = self.request.messages.last_mut() {
             last.parts.truncate(mark.parts);
@@ -331,15 +330,11 @@ impl Conversation {
     }
 
     /// Asks the provider to keep everything up to the last message: the next request begins so.
-    fn mark_for_cache(&mut self) {
-        let Some(last) = self.request.messages.len().checked_sub(1) else {
-            return;
-        };
-        let old = self.marked.replace(last);
-        if let Some(message) = old.and_then(|at| self.request.messages.get_mut(at)) {
-            message.cache = Cache::Off;
+    /// The mark belongs to the request and not to what was said.
+    fn mark_for_cache(&mut self, cache: Cache) {
+        if let Some(last) = self.request.messages.last_mut() {
+            last.cache = cache;
         }
-        self.request.messages[last].cache = Cache::UpToHere;
     }
 }
 

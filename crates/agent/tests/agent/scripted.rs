@@ -197,7 +197,8 @@ fn perform(stream: &mut TcpStream, format: Format, act: &Act, turn: usize) {
     stream.write_all(body.as_bytes()).ok();
     stream.flush().ok();
     stream.shutdown(std::net::Shutdown::Write).ok();
-    stream.read(&mut [0; 64]).ok();
+    // Waits for the peer to close: closing first could reset what it has not read yet.
+    stream.read_to_end(&mut Vec::new()).ok();
 }
 
 fn rendered(format: Format, reply: &Reply, turn: usize) -> (&'static str, String) {

@@ -131,7 +131,7 @@ async fn a_real_model_is_led_through_turns_that_are_kept() {
         let mut stage = Stage::new(Format::OpenAi, vec![says("-")])
             .with_file("list.txt", "milk\neggs\n")
             .with_limits(limits);
-        stage.max_tokens = 80;
+        stage.max_tokens = 160;
         stage.model = smol.model(provider).await;
         stage.toolset = stage.toolset.clone().only(|name| name == "read_file");
         let mut conversation = stage.conversation().await;

@@ -189,6 +189,11 @@ async fn edits_are_made_all_or_none_and_a_miss_shows_the_nearest_lines() {
         .await,
         "Edit 2 of 2",
     );
+}
+
+#[tokio::test]
+async fn an_edit_must_fit_once_and_speaks_the_files_line_ends() {
+    let mut stage = stage();
     let edits = json!([{"old": "\n", "new": ""}]);
     check_failed(
         call(
