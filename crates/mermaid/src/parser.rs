@@ -186,7 +186,13 @@ impl Parser<'_> {
     fn push(&mut self, range: Range<usize>, kind: StatementKind) {
         let text = &self.clean.text[range.clone()];
         let start = range.start + text.len() - text.trim_start().len();
-        let end = range.start + text.trim_end().len();
+        // In a style, a space at the end is a part of it.
+        let end = match kind {
+            StatementKind::Style { .. }
+            | StatementKind::ClassDef { .. }
+            | StatementKind::LinkStyle { .. } => range.end,
+            _ => range.start + text.trim_end().len(),
+        };
         self.parsed.statements.push(Statement {
             span: self.span(start..end.max(start)),
             depth: self.open.len(),

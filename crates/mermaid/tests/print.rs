@@ -2,6 +2,7 @@
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
+    clippy::panic,
     reason = "a test fails by panicking, and reads its own fixtures"
 )]
 
@@ -42,6 +43,22 @@ fn every_recorded_source_survives_printing() {
         wrong.len(),
         wrong.join("\n")
     );
+}
+
+#[test]
+fn awkward_sources_survive_printing() {
+    for source in [
+        "graph TD\nclassDef x background:#bbb,\t\np",
+        "graph TD;A_classDef_node--:B[x];y\nz-->B",
+        "graph TD\nB-->%%[x]",
+        "graph TD\naccDescr { x\nA",
+        "graph TD\nA e1@--> B\nsubgraph s\ne1@{ animate: true }\nend",
+        "graph TD\ncall@{ shape: hex } x--x B",
+        "graph TD\nsubgraph a\nend\nsubgraph b\nsubgraph a\nend\nX\nend",
+    ] {
+        let document = mermaid::parse(source).unwrap_or_else(|e| panic!("{}", e.report("source")));
+        assert_eq!(survives(document.diagram()), Ok(()), "{source}");
+    }
 }
 
 proptest! {
