@@ -23,6 +23,7 @@ mod faults;
 mod keeping;
 mod ledger;
 mod real;
+mod refused;
 mod same;
 mod seed;
 mod tapes;
