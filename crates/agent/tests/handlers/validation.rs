@@ -246,6 +246,20 @@ async fn a_file_that_may_not_be_seen_is_not_said_to_be_there() {
 }
 
 #[tokio::test]
+async fn a_criterion_is_held_by_the_sandbox_of_the_tools() {
+    let outside = tempfile::tempdir().unwrap();
+    let target = outside.path().join("escaped");
+    let mut project = project();
+    // The best sandbox there is; where there is none, the command is refused.
+    let settings = agent::tools::CommandSettings::default();
+    let commands = agent::tools::Commands::Allowed(settings);
+    project.toolset = agent::tools::standard(&project.workspace, commands).unwrap();
+    let criteria = json!([{"run": format!("echo out > {}", target.display())}]);
+    let failure = project.run(&task(criteria)).await.unwrap_err();
+    assert!(!target.exists(), "{}", failure.message);
+}
+
+#[tokio::test]
 async fn cancelling_ends_the_checks() {
     let mut project = project();
     let cancel = project.cancel.clone();
