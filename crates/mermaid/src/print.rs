@@ -140,7 +140,16 @@ fn edge_line(edge: &Edge) -> String {
         from, to, arrow, ..
     } = edge;
     let greedy = GREEDY.iter().any(|word| from.ends_with(word));
-    let gap = if greedy { "@{ } " } else { " " };
+    // An edge's id that looks like a link is one, unless it stands right after a brace.
+    let line = |id: &String| {
+        id.trim_start_matches(['x', 'o', '<'])
+            .starts_with(['-', '=', '.', '~'])
+    };
+    let gap = match (greedy, edge.id.as_ref().is_some_and(line)) {
+        (_, true) => "@{ }",
+        (true, false) => "@{ } ",
+        (false, false) => " ",
+    };
     let id = edge.id.as_deref().map(|id| format!("{}@", with_mark(id)));
     let id = id.unwrap_or_default();
     let bare = edge.label.text.is_empty() && edge.label.kind == TextKind::Text;

@@ -281,7 +281,7 @@ impl Drawing<'_> {
             let up = x == start || leads_down(self.canvas.get(x, y - 1));
             let down = ends.contains(&x);
             self.canvas
-                .put(x, y, joint_of(up, down, x > left, x < right));
+                .put(x, y, joint_of([up, down, x > left, x < right]));
         }
     }
 
@@ -328,18 +328,19 @@ fn leads_down(c: char) -> bool {
     matches!(c, '│' | '╮' | '╭' | '┬' | '┼' | '┤' | '├')
 }
 
-fn joint_of(up: bool, down: bool, left: bool, right: bool) -> char {
-    match (up, down, left, right) {
-        (true, true, true, true) => '┼',
-        (true, true, true, false) => '┤',
-        (true, true, false, true) => '├',
-        (true, false, true, true) => '┴',
-        (false, true, true, true) => '┬',
-        (true, false, true, false) => '╯',
-        (true, false, false, true) => '╰',
-        (false, true, true, false) => '╮',
-        (false, true, false, true) => '╭',
-        (false, false, _, _) => '─',
+/// The character with legs up, down, left and right.
+fn joint_of(legs: [bool; 4]) -> char {
+    match legs {
+        [true, true, true, true] => '┼',
+        [true, true, true, false] => '┤',
+        [true, true, false, true] => '├',
+        [true, false, true, true] => '┴',
+        [false, true, true, true] => '┬',
+        [true, false, true, false] => '╯',
+        [true, false, false, true] => '╰',
+        [false, true, true, false] => '╮',
+        [false, true, false, true] => '╭',
+        [false, false, _, _] => '─',
         _ => '│',
     }
 }
