@@ -14,6 +14,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use llm::Cost;
 use serde::Serialize;
 use serde_json::Value;
+use workspace::RelPath;
 
 use crate::arguments::HEADING;
 use crate::output::{self, Form};
@@ -105,22 +106,16 @@ impl Live {
                 path,
                 start_line,
                 end_line,
-            } => self.did(
-                "read",
-                &format!("{} {start_line}-{end_line}", shown(path.as_str())),
-            ),
+            } => self.did("read", &format!("{} {start_line}-{end_line}", place(path))),
             Deed::Listed { path, entries } => {
-                self.did(
-                    "listed",
-                    &format!("{} ({entries} entries)", shown(path.as_str())),
-                );
+                self.did("listed", &format!("{} ({entries} entries)", place(path)));
             }
             Deed::Searched {
                 pattern,
                 path,
                 hits,
             } => {
-                let (path, pattern) = (shown(path.as_str()), shown(pattern));
+                let (path, pattern) = (place(path), shown(pattern));
                 self.did("searched", &format!("{path} for {pattern} ({hits} hits)"));
             }
             Deed::Wrote {
@@ -135,7 +130,7 @@ impl Live {
                     FileChange::Modified => format!("+{lines_added} -{lines_removed}"),
                     FileChange::Deleted => "deleted".to_owned(),
                 };
-                self.did("wrote", &format!("{} ({how})", shown(path.as_str())));
+                self.did("wrote", &format!("{} ({how})", place(path)));
             }
             Deed::Ran {
                 command,
@@ -166,7 +161,9 @@ impl Live {
             Event::ToolAnnounced { name } => {
                 self.doing(format!("the model writes a call of {}", shown(name)));
             }
-            Event::ToolStarted { name, .. } => self.doing(format!("{} runs", shown(name))),
+            Event::ToolStarted {
+                name, arguments, ..
+            } => self.doing(started(name, arguments)),
             Event::CommandLine { line, .. } => self.doing(shown(line)),
             Event::Waiting {
                 attempt,
@@ -193,7 +190,7 @@ impl Live {
                 ..
             } => self.did(
                 "refused",
-                &format!("{}: {BAD}{}{BAD:#}", shown(name), shown(why)),
+                &format!("{}: {BAD}{}{BAD:#}", shown(name), shown(&reason(why))),
             ),
             Event::Told { text, .. } => self.did("told", &shown(text)),
             _ => {}
@@ -335,6 +332,31 @@ pub(crate) fn shown(text: &str) -> String {
     short
 }
 
+/// A path as people write it.
+fn place(path: &RelPath) -> String {
+    match path.as_str() {
+        "" => ".".to_owned(),
+        path => shown(path),
+    }
+}
+
+/// A call under way, by what it is about.
+fn started(name: &str, arguments: &str) -> String {
+    let given: Value = serde_json::from_str(arguments).unwrap_or_default();
+    let about = ["command", "path", "pattern"].into_iter();
+    let about = about.filter_map(|key| given[key].as_str()).next();
+    match about {
+        Some(about) => format!("{}: {}", shown(name), shown(about)),
+        None => shown(name),
+    }
+}
+
+/// The sentence of a failure; the model gets it as JSON.
+fn reason(failure: &str) -> String {
+    let value: Value = serde_json::from_str(failure).unwrap_or_default();
+    value["error"].as_str().unwrap_or(failure).to_owned()
+}
+
 fn seconds(ms: u64) -> String {
     format!("{}.{} s", ms / 1_000, ms % 1_000 / 100)
 }
@@ -356,5 +378,18 @@ mod tests {
         assert_eq!(shown("\u{1b}[2Jrm -rf x\r\nnext"), "\u{fffd}[2Jrm -rf x…");
         assert_eq!(shown("\n  plain  \n"), "plain");
         assert_eq!(shown(&"x".repeat(200)).chars().count(), SHOWN_CHARS_MAX + 1);
+    }
+
+    #[test]
+    fn calls_and_failures_are_shown_by_what_they_are_about() {
+        let command = r#"{"command": "cargo test\nrm x"}"#;
+        assert_eq!(
+            started("execute_command", command),
+            "execute_command: cargo test…"
+        );
+        assert_eq!(started("list_files", "{}"), "list_files");
+        assert_eq!(started("write_file", "{\"path\": \"a"), "write_file");
+        assert_eq!(reason(r#"{"error": "No."}"#), "No.");
+        assert_eq!(reason("plain"), "plain");
     }
 }

@@ -16,7 +16,9 @@ mod project;
 mod model;
 mod workshop;
 
+mod doctor;
 mod killing;
+mod live;
 mod mcp;
 mod outside;
 mod plans;

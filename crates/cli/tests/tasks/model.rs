@@ -98,13 +98,17 @@ fn serve(mut stream: TcpStream, format: Format, script: &Script, log: &Mutex<Vec
         }
         say => say,
     };
+    let streams = body["stream"] == true;
     let (status, body) = match &say {
         Say::Fails(status) => (*status, json!({"error": {"message": "scripted failure"}})),
         say => (200, answer(format, say, turn)),
     };
-    let body = body.to_string();
+    let (kind, body) = match streams && status == 200 {
+        true => ("text/event-stream", streamed(&body)),
+        false => ("application/json", body.to_string()),
+    };
     let head = format!(
-        "HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-type: application/json\r\n\
+        "HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-type: {kind}\r\n\
          content-length: {}\r\n\r\n",
         body.len()
     );
@@ -191,6 +195,28 @@ fn answer(format: Format, say: &Say, turn: usize) -> Value {
                 "modelVersion": "m", "responseId": "m"})
         }
     }
+}
+
+/// An answer in OpenAI's format as a stream; the other formats are tried without.
+fn streamed(whole: &Value) -> String {
+    let choice = &whole["choices"][0];
+    let mut delta = choice["message"].clone();
+    if let Some(calls) = delta["tool_calls"].as_array_mut() {
+        for (index, call) in calls.iter_mut().enumerate() {
+            call["index"] = json!(index);
+        }
+    }
+    let event = |choices: Value, usage: &Value| json!({"id": "m", "model": "m", "choices": choices, "usage": usage});
+    let events = [
+        event(json!([{"index": 0, "delta": delta}]), &Value::Null),
+        event(
+            json!([{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]),
+            &Value::Null,
+        ),
+        event(json!([]), &whole["usage"]),
+    ];
+    let lines = events.iter().map(|event| format!("data: {event}\n\n"));
+    lines.chain(["data: [DONE]\n\n".to_owned()]).collect()
 }
 
 fn receive(stream: &mut TcpStream) -> Option<Value> {

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use agent::{Journal as _, Note};
 use store::{RunId, RunState};
@@ -61,7 +61,8 @@ struct Said {
     committed: u32,
 }
 
-fn kill_after(folder: &Path, life: Duration) -> Said {
+/// Lets it live until it has said so many lines, and then for a moment.
+fn kill_after(folder: &Path, lines_min: u32, moment: Duration) -> Said {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "crash::victim", "--ignored", "--nocapture"])
         .env(FOLDER, folder)
@@ -70,7 +71,7 @@ fn kill_after(folder: &Path, life: Duration) -> Said {
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut said = Said::default();
-    let mut hear = |line: &str, said: &mut Said| {
+    let hear = |line: &str, said: &mut Said| {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
             ["run", id] => said.run = id.parse().unwrap(),
@@ -83,10 +84,10 @@ fn kill_after(folder: &Path, life: Duration) -> Said {
     while said.run == 0 {
         hear(&lines.next().unwrap().unwrap(), &mut said);
     }
-    let born = Instant::now();
-    while born.elapsed() < life {
-        std::thread::sleep(Duration::from_micros(200));
+    for _ in 0..lines_min {
+        hear(&lines.next().unwrap().unwrap(), &mut said);
     }
+    std::thread::sleep(moment);
     child.kill().unwrap();
     child.wait().unwrap();
     for line in lines {
@@ -101,8 +102,8 @@ async fn what_was_committed_and_nothing_else_survives_kill_9() {
     let mut committed = 0;
     for round in 0..ROUNDS {
         // No random numbers needed: the disk and the scheduler are random enough.
-        let life = Duration::from_micros(u64::from(round) * 700 % 23_000);
-        let said = kill_after(folder.path(), life);
+        let moment = Duration::from_micros(u64::from(round) * 370 % 5_000);
+        let said = kill_after(folder.path(), round % 7, moment);
 
         let store = opened(folder.path()).await;
         store.check().await.unwrap();
