@@ -11,6 +11,7 @@ impl Parser<'_> {
         let mut chain = Chain::default();
         chain.groups.push(self.group()?);
         while matches!(self.token.kind, Kind::Link | Kind::StartLink | Kind::LinkId) {
+            self.count_link()?;
             chain.links.push(self.link()?);
             chain.groups.push(self.group()?);
         }

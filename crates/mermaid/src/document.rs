@@ -11,7 +11,7 @@ use crate::span::Span;
 use crate::syntax::{Comment, FrontMatter, Statement};
 
 /// The longest text that is read.
-pub const SOURCE_BYTES_MAX: usize = 16 << 20;
+pub const SOURCE_BYTES_MAX: usize = 8 << 20;
 
 /// A diagram's text, what it means, and where each part of it stands.
 #[derive(Clone, Debug)]

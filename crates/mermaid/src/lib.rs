@@ -62,7 +62,7 @@ pub use direction::Direction;
 pub use document::{Document, SOURCE_BYTES_MAX, parse};
 pub use edit::Edit;
 pub use error::{Error, PROBLEMS_MAX, Problem, ProblemKind};
-pub use parser::SUBGRAPH_DEPTH_MAX;
+pub use parser::{STATEMENTS_MAX, SUBGRAPH_DEPTH_MAX};
 pub use shape::Shape;
 pub use span::Span;
 pub use status::Status;

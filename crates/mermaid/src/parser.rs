@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::clean::Clean;
+use crate::diagram::EDGES_MAX;
 use crate::direction::Direction;
 use crate::error::{Fault, PROBLEMS_MAX, ProblemKind};
 use crate::hint;
@@ -13,6 +14,9 @@ use crate::token::{Kind, Token};
 
 /// How deep subgraphs may nest.
 pub const SUBGRAPH_DEPTH_MAX: usize = 200;
+
+/// How many statements a text may have.
+pub const STATEMENTS_MAX: usize = 100_000;
 
 /// What was read, and what was wrong with it.
 #[derive(Default)]
@@ -32,6 +36,7 @@ pub(crate) fn parse(clean: &Clean) -> Parsed {
         lexer,
         token,
         open: Vec::new(),
+        links: 0,
         parsed: Parsed::default(),
     };
     match parser.header() {
@@ -47,6 +52,8 @@ pub(crate) struct Parser<'t> {
     pub(crate) token: Token,
     /// Where the subgraphs begin that are not closed yet.
     open: Vec<Span>,
+    /// How many links were read so far.
+    links: usize,
     parsed: Parsed,
 }
 
@@ -99,6 +106,10 @@ impl Parser<'_> {
         while self.token.kind != Kind::End && self.parsed.faults.len() < PROBLEMS_MAX {
             let start = self.token.start;
             if let Err(fault) = self.line() {
+                if fault.kind == ProblemKind::Limit {
+                    self.parsed.faults.push(fault);
+                    return;
+                }
                 let last = self.parsed.faults.last().map(|fault| fault.span.start);
                 if last.is_none_or(|last| last < fault.span.start) {
                     self.parsed.faults.push(fault);
@@ -129,6 +140,11 @@ impl Parser<'_> {
 
     fn line(&mut self) -> Read<()> {
         let start = self.statement_start();
+        if self.parsed.statements.len() >= STATEMENTS_MAX {
+            return Err(self.too_many(&format!(
+                "statements than STATEMENTS_MAX = {STATEMENTS_MAX}"
+            )));
+        }
         let kind = match self.token.kind {
             Kind::Semi | Kind::Newline | Kind::Space | Kind::Eof => {
                 self.bump();
@@ -170,6 +186,24 @@ impl Parser<'_> {
         }
         self.push(start..end, kind);
         Ok(())
+    }
+
+    /// Counts a link, up to the limit.
+    pub(crate) fn count_link(&mut self) -> Read<()> {
+        self.links += 1;
+        if self.links > EDGES_MAX {
+            return Err(self.too_many(&format!("edges than EDGES_MAX = {EDGES_MAX}")));
+        }
+        Ok(())
+    }
+
+    fn too_many(&self, what: &str) -> Fault {
+        let span = self.span(self.visible(self.token));
+        Fault::new(
+            ProblemKind::Limit,
+            format!("The diagram has more {what}."),
+            span,
+        )
     }
 
     /// Where a statement begins: `click` and `accDescr {` are words without a token.

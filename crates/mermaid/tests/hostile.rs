@@ -36,13 +36,16 @@ fn nested_subgraphs_are_refused_with_the_limit_named() {
 #[test]
 fn an_unfinished_chain_of_megabytes_is_refused() {
     let error = check(&format!("graph TD\n{}", "A-->".repeat(500_000))).unwrap_err();
+    assert!(error.contains("EDGES_MAX = 100000"), "{error}");
+    let error = check(&format!("graph TD\n{}", "A-->".repeat(50_000))).unwrap_err();
     assert!(error.contains("Expected a node"), "{error}");
 }
 
 #[test]
-fn megabytes_of_links_stay_below_a_limit() {
+fn megabytes_of_statements_stay_below_a_limit() {
     let error = check(&format!("graph TD\n{}", "A-->B\n".repeat(200_000))).unwrap_err();
-    assert!(error.contains("EDGES_MAX = 100000"), "{error}");
+    assert!(error.contains("STATEMENTS_MAX = 100000"), "{error}");
+    assert_eq!(error.matches("x.mmd").count(), 1, "{error}");
 }
 
 #[test]
