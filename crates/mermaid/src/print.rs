@@ -59,10 +59,11 @@ fn push_line(out: &mut String, line: &str, depth: usize) {
         out.push_str(line);
     }
     if GREEDY.iter().any(|word| line.ends_with(word)) {
-        out.push(';');
+        // A semicolon after `#` and a word would make an entity code.
+        out.push_str(if line.contains('#') { "@{ }" } else { ";" });
     }
     if colour {
-        out.push_str(";;");
+        out.push_str(" ;;");
     }
     out.push('\n');
 }

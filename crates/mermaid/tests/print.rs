@@ -55,6 +55,7 @@ fn awkward_sources_survive_printing() {
         "graph TD\nA e1@--> B\nsubgraph s\ne1@{ animate: true }\nend",
         "graph TD\ncall@{ shape: hex } x--x B",
         "graph TD\nA@{ \"   b\" }-.->@-->B",
+        "graph TD\nA -- ( style a:b --> #C\nD --> #call@{ }",
         "graph TD\nsubgraph a\nend\nsubgraph b\nsubgraph a\nend\nX\nend",
     ] {
         let document = mermaid::parse(source).unwrap_or_else(|e| panic!("{}", e.report("source")));
