@@ -63,7 +63,7 @@ fn push_line(out: &mut String, line: &str, depth: usize) {
         out.push_str(if line.contains('#') { "@{ }" } else { ";" });
     }
     if colour {
-        out.push_str(" ;;");
+        out.push_str(if line.ends_with(']') { ";;" } else { " ;;" });
     }
     out.push('\n');
 }
