@@ -155,8 +155,8 @@ fn mistakes_are_shown_where_they_are() {
         "3:8 mcp.servers.a: `args` must be a list of strings, not array",
     );
     check_error(
-        "[mcp.servers.a]\ncommand = \"x\"\nenviron = {}\n",
-        "3:1 unknown key `environ` (did you mean `env`?)",
+        "[mcp.servers.a]\ncommand = \"x\"\nenvv = {}\n",
+        "3:1 unknown key `envv` (did you mean `env`?)",
     );
     check_error(
         "[mcp.servers.\"a b\"]\ncommand = \"x\"\n",

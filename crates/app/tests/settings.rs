@@ -134,7 +134,8 @@ fn mistakes_in_the_file_are_shown_where_they_are() {
     check_error(
         "[network]\n",
         &[],
-        "1:2 unknown section `network` (known here: `recipes`, `run`, `limits`, `output`, `ai`)",
+        "1:2 unknown section `network` (known here: `recipes`, `run`, `limits`, `output`, `ai`, `agent`, \
+         `mcp`)",
     );
     check_error(
         "run = 3\n",

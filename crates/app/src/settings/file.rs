@@ -164,8 +164,13 @@ impl Source<'_> {
         known: impl Iterator<Item = &'k str>,
     ) -> Error {
         let error = self.error(at, format!("unknown {what} `{given}`"));
-        let mut known: Vec<&str> = known.collect();
-        known.dedup();
+        let mut once: Vec<&str> = Vec::new();
+        for word in known {
+            if !once.contains(&word) {
+                once.push(word);
+            }
+        }
+        let known = once;
         match nearest(given, known.iter().copied()) {
             Some(meant) => error.hint(format!("did you mean `{meant}`?")),
             None => {
