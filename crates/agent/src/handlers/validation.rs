@@ -29,7 +29,7 @@ const TIMEOUT_GRACE: Duration = Duration::from_secs(15);
 /// The handler: nothing but the checks.
 pub(super) async fn handle(desk: &mut Desk<'_>) -> Handled {
     desk.validate().await?;
-    desk.verdict("Validation ended")
+    desk.verdict("")
 }
 
 /// Checks every criterion. The error is the end of the run, not a check that failed.
@@ -249,7 +249,8 @@ fn sentence(run: &CommandRun) -> String {
     }
 }
 
-/// What is said about a task that is done: what was checked, and what was not.
+/// What is said about a task that is done: what was checked, and what was not. `done` is what the
+/// task did besides, if anything.
 pub(super) fn message(done: &str, details: &ValidationDetails) -> String {
     let not_judged = details.not_judged.len();
     let also = match not_judged {
@@ -257,16 +258,17 @@ pub(super) fn message(done: &str, details: &ValidationDetails) -> String {
         1 => " One criterion was not checked: it is a description.".to_owned(),
         n => format!(" {n} criteria were not checked: they are descriptions."),
     };
-    match details.overall_status {
-        OverallStatus::Passed => format!("{done} and validation passed.{also}"),
-        OverallStatus::Skipped if not_judged == 0 => {
-            format!("{done}; validation was skipped: there are no criteria.")
+    let said = match (details.overall_status, not_judged) {
+        (OverallStatus::Passed, _) => "validation passed.",
+        (OverallStatus::Failed, _) => "validation failed.",
+        (OverallStatus::Skipped, 0) => "validation was skipped: there are no criteria.",
+        (OverallStatus::Skipped, _) => {
+            "validation was skipped: no criterion can be checked by a command."
         }
-        OverallStatus::Skipped => {
-            format!(
-                "{done}; validation was skipped: no criterion can be checked by a command.{also}"
-            )
-        }
-        OverallStatus::Failed => format!("{done} and validation failed.{also}"),
+    };
+    match (done, details.overall_status) {
+        ("", _) => format!("V{}{also}", said.trim_start_matches('v')),
+        (_, OverallStatus::Skipped) => format!("{done}; {said}{also}"),
+        _ => format!("{done} and {said}{also}"),
     }
 }
