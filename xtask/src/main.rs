@@ -21,9 +21,10 @@ const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
   tidy              check the arrow table, opening sentences, sizes, names and text files
+  bench agent       what a turn of the agent loop costs, with a conversation of one megabyte
   bench generators  drawloom beside hygen, plop, copier and cookiecutter: CPU and memory
-  bench search      drawloom's search beside ripgrep on a tree of 5 000 files
   bench sandbox     a command that does nothing, with and without each kind of sandbox
+  bench search      drawloom's search beside ripgrep on a tree of 5 000 files
   bench templates   drawloom's template engine beside edge.js and minijinja, in process
 ";
 
@@ -33,9 +34,10 @@ fn main() -> Result<ExitCode> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["tidy"] => tidy::run(&root),
+        ["bench", "agent"] => bench::agent::run(&root),
         ["bench", "generators"] => bench::generators::run(&root),
-        ["bench", "search"] => bench::search::run(&root),
         ["bench", "sandbox"] => bench::sandbox::run(),
+        ["bench", "search"] => bench::search::run(&root),
         ["bench", "templates"] => bench::templates::run(&root),
         _ => {
             print!("{USAGE}");

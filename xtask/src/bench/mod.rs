@@ -3,6 +3,7 @@
 //! Absolute times belong to the machine; ratios within one run belong to the programs. So each tool runs
 //! in turn, round after round, and the goals are ratios wherever there is something to compare with.
 
+pub(crate) mod agent;
 pub(crate) mod generators;
 pub(crate) mod sandbox;
 pub(crate) mod search;
