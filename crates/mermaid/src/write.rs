@@ -101,13 +101,22 @@ fn flow_value(value: &Value) -> String {
     }
 }
 
-/// A YAML string in which no character means anything to the readers before YAML.
+/// A YAML string in which no character means anything to the readers before YAML. Escapes are few,
+/// because a key may be no longer than 1 024 characters as it is written.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
-    for c in text.chars() {
+    for (at, c) in text.char_indices() {
+        let rest = &text[at + c.len_utf8()..];
+        let escape = match c {
+            '"' => true,
+            '%' => text.contains("%%"),
+            '<' => rest.starts_with(is_word),
+            '=' => rest.is_empty(),
+            _ => false,
+        };
         match c {
             '\\' => out.push_str("\\\\"),
-            '"' | '%' | '<' | '=' | '}' => {
+            c if escape => {
                 let _ = write!(out, "\\x{:02x}", u32::from(c));
             }
             c if c.is_control() || is_space(c) && c != ' ' => {
