@@ -42,17 +42,17 @@ pub(crate) struct Plan {
     /// Inherited by `bwrap`; to be closed by us once it has started.
     filters: Vec<OwnedFd>,
     pub(crate) progress: Progress,
-    /// A directory made to cover a repository that is not there.
-    placeholder: Option<Placeholder>,
+    /// What was made to cover what is not there.
+    placeholders: Vec<Placeholder>,
 }
 
 impl Plan {
     /// Only while nothing else is being started: what is opened here is inherited.
     pub(crate) fn new(sandbox: &Sandbox, view: &View, cwd: &Path) -> Result<Self, Error> {
         let program = program().ok_or_else(|| refused("`bwrap` is not installed".to_owned()))?;
-        if let Some(link) = &view.git_link {
+        if let Some(link) = view.links.first() {
             return Err(refused(format!(
-                "`{}` is a symbolic link, which bubblewrap cannot keep from being replaced; make it a directory or a `gitdir:` file",
+                "`{}` is a symbolic link, which bubblewrap cannot keep from being replaced; put what it leads to in its place",
                 link.display()
             )));
         }
@@ -65,15 +65,15 @@ impl Plan {
             .collect::<io::Result<Vec<_>>>()
             .map_err(inherited)?;
         let progress = Progress(memory_file(&[]).map_err(inherited)?);
-        let placeholder = match &view.git_missing {
-            Some(git) => Placeholder::new(git)?,
-            None => None,
-        };
+        let placeholders = placeholders(view)?;
         let mut args = Args::default();
         args.namespaces(sandbox, view);
         args.places(sandbox, view);
         if let Some(git) = &view.git_missing {
             args.cover_directory(git);
+        }
+        for file in &view.reserved {
+            args.bind("--ro-bind", file);
         }
         for filter in &filters {
             args.words(["--add-seccomp-fd", &filter.as_raw_fd().to_string()]);
@@ -87,14 +87,14 @@ impl Plan {
             args: args.0,
             filters,
             progress,
-            placeholder,
+            placeholders,
         })
     }
 
     /// What outlives the start.
-    pub(crate) fn into_rest(self) -> (Progress, Option<Placeholder>) {
+    pub(crate) fn into_rest(self) -> (Progress, Vec<Placeholder>) {
         drop(self.filters);
-        (self.progress, self.placeholder)
+        (self.progress, self.placeholders)
     }
 }
 
@@ -144,18 +144,38 @@ fn is_alive(pid: &str) -> bool {
     !matches!(state, None | Some('Z' | 'X'))
 }
 
-/// An empty `.git` to mount a cover on, taken away when the last command that needs it has ended:
-/// with the directory the cover would go, also from under the others.
-pub(crate) struct Placeholder(PathBuf);
+/// Something empty to mount a cover on, such as a `.git`, taken away when the last command that needs
+/// it has ended: with it the cover would go, also from under the others.
+pub(crate) struct Placeholder(PathBuf, Shape);
+
+#[derive(Clone, Copy)]
+enum Shape {
+    Dir,
+    File,
+}
+
+fn placeholders(view: &View) -> Result<Vec<Placeholder>, Error> {
+    let git = view.git_missing.iter().map(|git| (git, Shape::Dir));
+    let files = view.reserved.iter().map(|file| (file, Shape::File));
+    let made = git
+        .chain(files)
+        .map(|(path, shape)| Placeholder::new(path, shape));
+    let made: Vec<Option<Placeholder>> = made.collect::<Result<_, _>>()?;
+    Ok(made.into_iter().flatten().collect())
+}
 
 /// How many commands need each.
 static PLACEHOLDERS: Mutex<BTreeMap<PathBuf, usize>> = Mutex::new(BTreeMap::new());
 
 impl Placeholder {
-    fn new(path: &Path) -> Result<Option<Self>, Error> {
+    fn new(path: &Path, shape: Shape) -> Result<Option<Self>, Error> {
         let mut placeholders = PLACEHOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
         if !placeholders.contains_key(path) {
-            match std::fs::create_dir(path) {
+            let made = match shape {
+                Shape::Dir => std::fs::create_dir(path),
+                Shape::File => std::fs::File::create_new(path).map(drop),
+            };
+            match made {
                 Ok(()) => {}
                 // Somebody else's.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
@@ -166,7 +186,7 @@ impl Placeholder {
             }
         }
         *placeholders.entry(path.to_owned()).or_default() += 1;
-        Ok(Some(Self(path.to_owned())))
+        Ok(Some(Self(path.to_owned(), shape)))
     }
 }
 
@@ -177,8 +197,13 @@ impl Drop for Placeholder {
         *count = count.saturating_sub(1);
         if *count == 0 {
             placeholders.remove(&self.0);
-            // Fails when it is not empty, and then it is not ours.
-            std::fs::remove_dir(&self.0).ok();
+            // What is not empty is not ours; a directory that is not cannot be removed.
+            let is_empty = |file: &Path| file.metadata().is_ok_and(|about| about.len() == 0);
+            match self.1 {
+                Shape::Dir => std::fs::remove_dir(&self.0).ok(),
+                Shape::File if is_empty(&self.0) => std::fs::remove_file(&self.0).ok(),
+                Shape::File => None,
+            };
         }
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct Cage {
     progress: Option<Progress>,
     /// Taken away after everything that could write into it.
     _tmp: Option<tempfile::TempDir>,
-    placeholder: Option<Placeholder>,
+    placeholders: Vec<Placeholder>,
 }
 
 impl Cage {
@@ -37,7 +37,7 @@ impl Cage {
         if let Some(progress) = &self.progress {
             progress.wait_until_gone();
         }
-        self.placeholder = None;
+        self.placeholders.clear();
     }
 
     /// Why the command did not run at all, although the sandbox was started.
@@ -96,13 +96,13 @@ fn start_in_bubblewrap(
     let name = invocation.program.to_string_lossy().into_owned();
     let (child, keeper) = Keeper::hire(name, command, || Ok(()), |()| {})?;
     plan.progress.keep_to_ourselves();
-    let (progress, placeholder) = plan.into_rest();
+    let (progress, placeholders) = plan.into_rest();
     Ok((
         child,
         Cage {
             keeper: Some(keeper),
             progress: Some(progress),
-            placeholder,
+            placeholders,
             _tmp: None,
         },
     ))
@@ -140,7 +140,7 @@ fn start_in_landlock(
         Cage {
             keeper: Some(keeper),
             progress: None,
-            placeholder: None,
+            placeholders: Vec::new(),
             _tmp: Some(tmp),
         },
     ))

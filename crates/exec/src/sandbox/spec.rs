@@ -17,6 +17,7 @@ pub struct Sandbox {
     pub(crate) workspace: PathBuf,
     pub(crate) writable: Vec<PathBuf>,
     pub(crate) read_only: Vec<PathBuf>,
+    pub(crate) reserved: Vec<PathBuf>,
     pub(crate) hidden: Vec<PathBuf>,
     pub(crate) git: Git,
     pub(crate) network: Network,
@@ -32,6 +33,7 @@ impl Sandbox {
             workspace: workspace.into(),
             writable: Vec::new(),
             read_only: Vec::new(),
+            reserved: Vec::new(),
             hidden: Vec::new(),
             git: Git::default(),
             network: Network::default(),
@@ -55,6 +57,15 @@ impl Sandbox {
     #[must_use]
     pub fn read_only(mut self, path: impl Into<PathBuf>) -> Self {
         self.read_only.push(path.into());
+        self
+    }
+
+    /// A file that cannot be written, and cannot be made where there is none: settings that we
+    /// would follow. Where it is missing, an empty one that is taken away afterwards stands in its
+    /// place (bubblewrap); Landlock cannot hold back one new name.
+    #[must_use]
+    pub fn reserve(mut self, file: impl Into<PathBuf>) -> Self {
+        self.reserved.push(file.into());
         self
     }
 

@@ -19,8 +19,11 @@ pub(crate) struct View {
     /// Where a repository would be if the command could make one: nothing, or a directory with
     /// nothing in it, is there.
     pub(crate) git_missing: Option<PathBuf>,
-    /// A `.git` that is a symbolic link: whoever writes the workspace can replace it.
-    pub(crate) git_link: Option<PathBuf>,
+    /// Files that would be followed if the command could make them: nothing, or a file with nothing
+    /// in it, is there.
+    pub(crate) reserved: Vec<PathBuf>,
+    /// Symbolic links to what is held: whoever writes the workspace can replace them.
+    pub(crate) links: Vec<PathBuf>,
 }
 
 /// In rising strength: of two words about the same place the stronger counts.
@@ -40,7 +43,8 @@ impl View {
         let mut view = View {
             places: BTreeMap::new(),
             git_missing: None,
-            git_link: None,
+            reserved: Vec::new(),
+            links: Vec::new(),
             workspace,
         };
         view.add(view.workspace.clone(), Access::Write);
@@ -49,7 +53,10 @@ impl View {
             view.add(dir, Access::Write);
         }
         for path in &sandbox.read_only {
-            view.add_existing(path, Access::Read);
+            view.hold(path);
+        }
+        for path in &sandbox.reserved {
+            view.reserve(path);
         }
         if sandbox.git == Git::ReadOnly {
             view.protect_git();
@@ -60,6 +67,7 @@ impl View {
         view.check_hidden()?;
         view.hide_temporary_files();
         view.drop_inside_hidden();
+        view.pin_directories();
         Ok(view)
     }
 
@@ -91,6 +99,47 @@ impl View {
         }
     }
 
+    fn hold(&mut self, path: &Path) {
+        let path = self.workspace.join(path);
+        if path.is_symlink() {
+            self.links.push(path.clone());
+        }
+        self.add_existing(&path, Access::Read);
+    }
+
+    fn reserve(&mut self, file: &Path) {
+        let file = self.workspace.join(file);
+        let is_free = match file.symlink_metadata() {
+            Ok(found) => found.is_file() && found.len() == 0,
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        };
+        if is_free {
+            self.reserved.push(file);
+        } else {
+            self.hold(&file);
+        }
+    }
+
+    /// Keeps the directories above whatever is held or hidden where they are: moved elsewhere, it
+    /// would not be found by the rules that the next command is held by.
+    fn pin_directories(&mut self) {
+        let is_exception = |path: &Path, access: Access| {
+            matches!(access, Access::Read | Access::Hidden)
+                && self.access_above(path) == Access::Write
+        };
+        let exceptions = self.places.iter();
+        let exceptions = exceptions.filter(|(path, access)| is_exception(path, **access));
+        let above = |(path, _): (&PathBuf, &Access)| {
+            let above = path.ancestors().skip(1);
+            let unnamed = above.take_while(|dir| !self.places.contains_key(*dir));
+            unnamed.map(Path::to_owned).collect::<Vec<_>>()
+        };
+        let pinned: Vec<PathBuf> = exceptions.flat_map(above).collect();
+        for dir in pinned {
+            self.add(dir, Access::Write);
+        }
+    }
+
     fn writable(&self, dir: &Path) -> Result<PathBuf, Error> {
         let wanted = self.workspace.join(dir);
         std::fs::create_dir_all(&wanted).map_err(|source| {
@@ -119,7 +168,7 @@ impl View {
                 self.git_missing = Some(git);
                 return;
             }
-            Ok(found) if found.is_symlink() => self.git_link = Some(git.clone()),
+            Ok(found) if found.is_symlink() => self.links.push(git.clone()),
             Ok(found) if found.is_dir() && is_empty(&git) => self.git_missing = Some(git.clone()),
             _ => {}
         }

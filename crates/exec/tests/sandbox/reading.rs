@@ -134,3 +134,27 @@ fn files_we_hold_open_are_not_handed_on() {
         );
     }
 }
+
+#[test]
+fn what_is_hidden_cannot_be_moved_out_of_sight() {
+    for kind in kinds() {
+        for script in [
+            "mv ../conf ../elsewhere",
+            "mkdir -p ../node_modules; mv ../conf ../node_modules/conf",
+            "mv ../conf '../a\\b'",
+            "cp -r ../conf ../copy",
+            "ln ../conf/.env ../copy",
+        ] {
+            let field = Field::new();
+            let sandbox = field.with_secrets(field.sandbox(kind));
+            field.run(&sandbox, script);
+            // The next command finds it where it was, and hides it there.
+            assert!(
+                field.workspace.join("conf/.env").exists(),
+                "{kind}: {script}"
+            );
+            let outcome = field.run(&sandbox, "cat ../*/.env ../*/*/.env ../copy");
+            assert!(!outcome.stdout_text().contains(SECRET), "{kind}: {script}");
+        }
+    }
+}

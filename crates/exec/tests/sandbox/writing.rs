@@ -366,6 +366,52 @@ fn files_we_act_on_can_be_held() {
 }
 
 #[test]
+fn files_we_would_follow_cannot_be_made() {
+    // Landlock cannot hold back one new name; its limits say so.
+    if !kinds().contains(&Requirement::Bubblewrap) {
+        return;
+    }
+    let field = Field::new();
+    let sandbox = field.sandbox(Requirement::Bubblewrap).reserve("ours.toml");
+    let ours = field.workspace.join("ours.toml");
+    let attacks = [
+        "echo x > ../ours.toml",
+        "rm -f ../ours.toml; echo x > ../ours.toml",
+        "echo x > new; mv -f new ../ours.toml",
+        "ln -sf notes ../ours.toml",
+    ];
+    for script in attacks {
+        field.run(&sandbox, script);
+        assert!(!ours.exists(), "{script}");
+    }
+    // One that is there, empty or not, stays as it is.
+    for text in ["", "kept\n"] {
+        std::fs::write(&ours, text).unwrap();
+        for script in attacks {
+            field.run(&sandbox, script);
+            assert_eq!(std::fs::read_to_string(&ours).unwrap(), text, "{script}");
+        }
+    }
+}
+
+#[test]
+fn a_link_to_what_is_held_cannot_be_replaced() {
+    for kind in kinds() {
+        let field = Field::new();
+        let link = field.workspace.join("link");
+        std::os::unix::fs::symlink("notes", &link).unwrap();
+        let sandbox = field.sandbox(kind).read_only("link");
+        let script = "rm -f ../link; echo x > ../link";
+        let ran = run(&shell(script)
+            .cwd(field.workspace.join("src"))
+            .sandbox(sandbox));
+        assert_eq!(std::fs::read_link(&link).unwrap().to_str(), Some("notes"));
+        let notes = std::fs::read_to_string(field.workspace.join("notes"));
+        assert_eq!(notes.unwrap(), "notes\n", "{kind}: {ran:?}");
+    }
+}
+
+#[test]
 fn a_sandbox_that_cannot_be_made_is_refused() {
     let check = |sandbox: exec::sandbox::Sandbox, part: &str| {
         let error = run(&shell("true").sandbox(sandbox)).unwrap_err();
