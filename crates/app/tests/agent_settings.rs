@@ -41,10 +41,7 @@ fn check_error(file: &str, expected: &str) {
     );
 }
 
-#[test]
-fn everything_about_agents_is_read() {
-    let settings = resolve(
-        r#"
+const ALL: &str = r#"
         [agent]
         turns_max = 7
         identical_calls_max = 2
@@ -71,7 +68,12 @@ fn everything_about_agents_is_read() {
         command = "npx"
         args = ["-y", "docs"]
         env = { A = "$B" }
-        "#,
+        "#;
+
+#[test]
+fn everything_about_agents_is_read() {
+    let settings = resolve(
+        ALL,
         &[
             ("DRAWLOOM_AGENT_TURNS_MAX", "9"),
             ("DRAWLOOM_AGENT_SANDBOX_KIND", "none"),

@@ -30,6 +30,8 @@ pub struct Sandbox {
     pub unix_sockets: UnixSockets,
     pub writable: Vec<PathBuf>,
     pub hidden: Vec<PathBuf>,
+    /// Where keys and passwords are kept, and not hidden.
+    pub shown: Vec<PathBuf>,
     /// Variables that commands see beside the usual ones.
     pub env: Vec<String>,
 }
@@ -238,15 +240,25 @@ pub(super) const KEYS: &[Key] = &[
         section: "agent.sandbox",
         name: "writable",
         kind: Kind::Paths(|settings, paths| settings.agent.sandbox.writable = paths),
-        about: &["More directories that commands may write, such as a package cache."],
+        about: &["More directories that commands may write, such as a package cache; `~` is your home."],
         default: "[]",
     },
     Key {
         section: "agent.sandbox",
         name: "hidden",
         kind: Kind::Paths(|settings, paths| settings.agent.sandbox.hidden = paths),
-        about: &["More files and directories that commands cannot read."],
+        about: &[
+            "More files and directories that commands cannot read, beside the project's secrets and where",
+            "keys and passwords are kept in your home (~/.ssh, ~/.aws, ~/.npmrc, …).",
+        ],
         default: "[]",
+    },
+    Key {
+        section: "agent.sandbox",
+        name: "shown",
+        kind: Kind::Paths(|settings, paths| settings.agent.sandbox.shown = paths),
+        about: &["Those of your home that commands may read after all."],
+        default: "[]  # for example [\"~/.npmrc\"]",
     },
     Key {
         section: "agent.sandbox",

@@ -16,7 +16,9 @@ use workspace::{Ledger, Policy, Root, Workspace};
 
 use super::asks_a_model;
 use super::clock::SystemClock;
+use super::credentials;
 use crate::ai::{Errand, LEDGER_DIR, Wish, model};
+use crate::settings::Sandbox;
 use crate::{Code, Error, Project, Surroundings};
 
 /// What is there before a run begins.
@@ -107,16 +109,8 @@ impl Office {
         let root = Root::open(project.folder())?;
         let workspace = Workspace::new(root, Policy::new(&settings.policy)?, settings.files);
         let workspace = Arc::new(workspace.with_ledger(ledger(&run.deeds().await?)));
-        let commands = CommandSettings {
-            sandbox: settings.sandbox.requirement,
-            network: settings.sandbox.network,
-            unix_sockets: settings.sandbox.unix_sockets,
-            hidden: settings.sandbox.hidden.clone(),
-            writable: settings.sandbox.writable.clone(),
-            variables: settings.sandbox.env.clone(),
-            ..CommandSettings::default()
-        };
-        let mut toolset = standard(&workspace, Commands::Allowed(commands))?;
+        let commands = Commands::Allowed(self.commands(&settings.sandbox));
+        let mut toolset = standard(&workspace, commands)?;
         for tool in servers.iter().flat_map(Server::tools) {
             toolset.add(Arc::clone(tool))?;
         }
@@ -127,6 +121,21 @@ impl Office {
             limits: &settings.limits,
             task_limits: &settings.tasks,
         })
+    }
+
+    /// The cage of commands: what the settings say, without the user's keys and passwords.
+    fn commands(&self, sandbox: &Sandbox) -> CommandSettings {
+        let mut hidden = credentials::places(&self.surroundings, &sandbox.shown);
+        hidden.extend(credentials::expanded(&self.surroundings, &sandbox.hidden));
+        CommandSettings {
+            sandbox: sandbox.requirement,
+            network: sandbox.network,
+            unix_sockets: sandbox.unix_sockets,
+            hidden,
+            writable: credentials::expanded(&self.surroundings, &sandbox.writable),
+            variables: sandbox.env.clone(),
+            ..CommandSettings::default()
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod bench;
 mod clock;
+mod credentials;
 mod keeping;
 mod named;
 

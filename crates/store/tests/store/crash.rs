@@ -11,46 +11,36 @@ use store::{RunId, RunState};
 use crate::support::{new_run, opened, replied, turn};
 
 const FOLDER: &str = "DRAWLOOM_STORE_VICTIM";
+const TEST: &str = "crash::what_was_committed_and_nothing_else_survives_kill_9";
 const ROUNDS: u32 = 40;
 
-/// Not a test of its own: commits turns for ever, and says so after each.
-#[test]
-#[ignore = "started by the test below, which kills it"]
-fn victim() {
-    let Ok(folder) = std::env::var(FOLDER) else {
-        return;
+/// Commits turns for ever, and says so after each.
+async fn commit_until_killed(folder: &Path) {
+    let store = opened(folder).await;
+    let run = match store.latest(store::RunKind::Plan, "p.json").await.unwrap() {
+        Some(record) => store.resume(record.id).await.unwrap(),
+        None => store.begin(&new_run("p.json")).await.unwrap(),
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        let store = opened(Path::new(&folder)).await;
-        let run = match store.latest(store::RunKind::Plan, "p.json").await.unwrap() {
-            Some(record) => store.resume(record.id).await.unwrap(),
-            None => store.begin(&new_run("p.json")).await.unwrap(),
+    println!("\nrun {}", run.id());
+    let mut journal = run.conversation("generate").await.unwrap();
+    let history = journal.load().await.unwrap();
+    let mut noted = history.notes;
+    for number in u32::try_from(history.turns.len()).unwrap() + 1.. {
+        let begun = Note::Begun {
+            turn: number,
+            call: 0,
         };
-        println!("\nrun {}", run.id());
-        let mut journal = run.conversation("generate").await.unwrap();
-        let history = journal.load().await.unwrap();
-        let mut noted = history.notes;
-        for number in u32::try_from(history.turns.len()).unwrap() + 1.. {
-            let begun = Note::Begun {
-                turn: number,
-                call: 0,
-            };
-            for note in [replied(number), begun] {
-                // What an earlier life noted is not noted again.
-                if !noted.contains(&note) {
-                    journal.note(&note).await.unwrap();
-                }
-                println!("noted {number}");
+        for note in [replied(number), begun] {
+            // What an earlier life noted is not noted again.
+            if !noted.contains(&note) {
+                journal.note(&note).await.unwrap();
             }
-            noted.clear();
-            journal.commit(&turn(number)).await.unwrap();
-            println!("committed {number}");
+            println!("noted {number}");
         }
-    });
+        noted.clear();
+        journal.commit(&turn(number)).await.unwrap();
+        println!("committed {number}");
+    }
 }
 
 /// What the victim said before it died.
@@ -64,7 +54,7 @@ struct Said {
 /// Lets it live until it has said so many lines, and then for a moment.
 fn kill_after(folder: &Path, lines_min: u32, moment: Duration) -> Said {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "crash::victim", "--ignored", "--nocapture"])
+        .args(["--exact", TEST, "--nocapture"])
         .env(FOLDER, folder)
         .stdout(Stdio::piped())
         .spawn()
@@ -98,6 +88,10 @@ fn kill_after(folder: &Path, lines_min: u32, moment: Duration) -> Said {
 
 #[tokio::test]
 async fn what_was_committed_and_nothing_else_survives_kill_9() {
+    // Started by itself, the test is the victim.
+    if let Ok(folder) = std::env::var(FOLDER) {
+        return commit_until_killed(Path::new(&folder)).await;
+    }
     let folder = tempfile::tempdir().unwrap();
     let mut committed = 0;
     for round in 0..ROUNDS {
