@@ -49,6 +49,7 @@ pub mod mcp;
 mod patch;
 pub mod tools;
 
+mod ask;
 mod conversation;
 mod dispatch;
 mod reply;

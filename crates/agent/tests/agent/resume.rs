@@ -199,6 +199,30 @@ async fn a_provider_that_dies_mid_run_leaves_a_conversation_to_go_on_with() {
 }
 
 #[tokio::test]
+async fn half_an_answer_is_no_turn_and_is_counted_all_the_same() {
+    let mut stage = Stage::new(Format::Anthropic, vec![Act::BreakOff, says("Done.")]);
+    let stopped = stage.run().await.unwrap_err();
+    assert_eq!((stopped.kind(), stopped.totals.turns), (Kind::Model, 0));
+    assert_eq!(
+        (stopped.totals.all.calls, stopped.totals.all.usage.input),
+        (1, 100)
+    );
+    assert!(matches!(
+        stage.journal.history().notes[..],
+        [Note::Charged { turn: 1, .. }]
+    ));
+    let mut conversation = stage.conversation().await;
+    conversation.say("Do it.");
+    let finished = stage.go_on(&mut conversation).await.unwrap();
+    assert_eq!((finished.totals.turns, finished.totals.all.calls), (1, 2));
+    assert_eq!(
+        stage.conversation().await.totals(),
+        &finished.totals,
+        "and stays counted"
+    );
+}
+
+#[tokio::test]
 async fn history_survives_being_written_down() {
     let mut stage = Stage::new(Format::Gemini, script());
     stage.run().await.unwrap();

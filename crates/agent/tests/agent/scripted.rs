@@ -36,6 +36,8 @@ pub(crate) enum Act {
     Status(u16),
     /// Accepts, reads, and hangs up.
     HangUp,
+    /// Begins an answer of Anthropic's, which counts what it was sent, and breaks off.
+    BreakOff,
     /// Says nothing for so long.
     Silence(u64),
 }
@@ -179,6 +181,17 @@ fn perform(stream: &mut TcpStream, format: Format, act: &Act, turn: usize) {
         Act::Silence(ms) => {
             thread::sleep(Duration::from_millis(*ms));
             return;
+        }
+        Act::BreakOff => {
+            let Act::Reply(reply) = says("Half an") else {
+                return;
+            };
+            let events = anthropic(&reply, turn);
+            let half = events
+                .split("event: message_delta")
+                .next()
+                .unwrap_or_default();
+            (200, "text/event-stream", half.to_owned())
         }
         Act::Status(status) => {
             let body = json!({"error": {"message": "scripted failure", "type": "scripted"}});
