@@ -49,7 +49,7 @@ fn built_in_rules_by_name() {
             ("distance.js", "- -"),
             ("src/keys/mod.rs", "- -"),
             (".drawloom/recipes/x/recipe.yml", "- own"),
-            ("drawloom.toml", "- own"),
+            ("drawloom.toml", "own own"),
             (".drawloom/drawloom.db", "own own"),
             (".drawloom/drawloom.db-wal", "own own"),
             (".drawloom/apply/journal", "own own"),

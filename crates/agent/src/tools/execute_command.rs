@@ -8,15 +8,16 @@ use exec::sandbox::{Network, Requirement, Sandbox, UnixSockets};
 use exec::{Env, Invocation, Outcome, Status};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use workspace::{Kind as FileKind, RelPath, Rule, WalkOptions, Workspace};
+use workspace::{Kind as FileKind, Workspace};
 
+use super::exceptions::Exceptions;
 use super::{arguments, blocking, declare, path, refused};
 use crate::error::{Error, Kind};
 use crate::tool::{Called, Deed, Effect, Fault, Given, Lines, Output, Tool};
 
 const DOC: &str = "Runs a command line with `sh` in the project and waits for its end. It has no terminal \
-and no input, so it must not ask anything. It can write inside the project (not in `.git`) and has a \
-private temporary directory. The result has `exit_code`, `stdout`, `stderr` and `timed_out`; the middle of \
+and no input, so it must not ask anything. It can write inside the project (not in `.git` nor what runs by \
+itself, such as CI settings) and has a private temporary directory. The result has `exit_code`, `stdout`, `stderr` and `timed_out`; the middle of \
 long output is left out.";
 
 /// Seconds a command may take when not said otherwise.
@@ -59,16 +60,20 @@ impl CommandSettings {
     /// A command line in the project, in its sandbox: for tools and for validation alike.
     pub fn invocation(&self, workspace: &Workspace, command: &str) -> Result<Invocation, Error> {
         let refused = |error: workspace::Error| Error::new(Kind::Tool, error.to_string());
+        let exceptions = Exceptions::of(workspace).map_err(refused)?;
         let mut sandbox = Sandbox::new(workspace.path())
             .requirement(self.sandbox)
             .network(self.network)
             .unix_sockets(self.unix_sockets)
             .hide_all(&self.hidden)
             .read_only(".drawloom")
-            .read_only("drawloom.toml")
-            .hide_all(secrets(workspace).map_err(refused)?);
+            .reserve("drawloom.toml")
+            .hide_all(exceptions.hidden);
         for dir in &self.writable {
             sandbox = sandbox.writable(dir);
+        }
+        for path in exceptions.read_only {
+            sandbox = sandbox.read_only(path);
         }
         Ok(exec::shell(command)
             .cwd(workspace.path())
@@ -83,38 +88,6 @@ impl CommandSettings {
             .min(self.timeout_seconds_max);
         Duration::from_secs(seconds.max(1)).min(left)
     }
-}
-
-/// What a command must not read although it lies in the project. Dependencies and build output are
-/// refused to the other tools as noise, not as secrets; commands need them.
-fn secrets(workspace: &Workspace) -> Result<Vec<PathBuf>, workspace::Error> {
-    let is_secret =
-        |rule: &Rule| matches!(rule, Rule::Environment | Rule::Credential | Rule::Listed(_));
-    let tree = workspace.walk(&WalkOptions {
-        ignored: workspace::Ignored::Included,
-        ..WalkOptions::new(RelPath::root())
-    })?;
-    let dirs = tree
-        .entries
-        .iter()
-        .filter(|entry| entry.kind == FileKind::Dir);
-    let dirs = std::iter::once(RelPath::root()).chain(dirs.map(|entry| entry.path.clone()));
-    let mut hidden = Vec::new();
-    for dir in dirs {
-        // A directory that went away meanwhile has nothing to hide.
-        let listed = workspace
-            .list(&dir)
-            .map(|listing| listing.entries)
-            .unwrap_or_default();
-        let refused = listed.into_iter().filter(|entry| {
-            entry
-                .denial
-                .as_ref()
-                .is_some_and(|denial| is_secret(denial.rule()))
-        });
-        hidden.extend(refused.map(|entry| PathBuf::from(entry.path.as_str())));
-    }
-    Ok(hidden)
 }
 
 /// Runs commands.

@@ -4,6 +4,7 @@
 //! files builds a change set first and applies it in one step, or not at all.
 
 mod apply_diff;
+mod exceptions;
 mod execute_command;
 mod insert_content;
 mod list_files;

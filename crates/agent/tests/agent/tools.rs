@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agent::tools::{CommandSettings, Commands, standard};
 use llm::Format;
 use serde_json::{Value, json};
-use workspace::{Action, Grant, Policy, RelPath, Workspace, Writes};
+use workspace::{Action, Grant, Policy, PolicySettings, RelPath, Workspace, Writes};
 
 use crate::scripted::{calls, says};
 use crate::stage::{Stage, toolset};
@@ -458,6 +458,91 @@ async fn a_command_in_its_sandbox_sees_no_secrets_and_writes_only_here() {
     assert_eq!(value["stdout"], "one\ntwo\nthree\n", "{value}");
     assert_eq!(stage.file("here").as_deref(), Some("x\n"));
     assert!(!outside.path().join("there").exists());
+}
+
+/// What commands can do about the files of a project, one after the other.
+async fn after_commands(stage: &mut Stage, settings: &PolicySettings, commands: &[&str]) -> Value {
+    let policy = Policy::new(settings).unwrap();
+    let limits = workspace::Limits::default();
+    let workspace = Workspace::open(stage.dir.path(), policy, limits).unwrap();
+    let allowed = Commands::Allowed(CommandSettings::default());
+    stage.toolset = standard(&Arc::new(workspace), allowed).unwrap();
+    let mut last = Value::Null;
+    for command in commands {
+        (last, _) = call(stage, "execute_command", json!({"command": command})).await;
+    }
+    last
+}
+
+#[tokio::test]
+async fn a_secret_cannot_be_carried_to_where_it_is_none() {
+    let settings = PolicySettings {
+        read_deny: vec!["plans/next.md".to_owned()],
+        ..PolicySettings::default()
+    };
+    for first in [
+        "mkdir dist && mv conf dist/ && mv plans dist/",
+        "mv conf 'a\\b'; mv plans done",
+        // Still entered by whoever knows the names in it.
+        "chmod 0311 conf plans",
+        "rm -f drawloom.toml; echo > drawloom.toml",
+    ] {
+        let mut stage = stage()
+            .with_file("conf/.env", "s3cr3t")
+            .with_file("plans/next.md", "s3cr3t")
+            .with_file("drawloom.toml", "[ai]\napi_key = \"s3cr3t\"\n");
+        let second =
+            "cat conf/.env plans/next.md */*/.env */.env */*/next.md */next.md drawloom.toml";
+        let seen = after_commands(&mut stage, &settings, &[first, second]).await;
+        assert!(!seen.to_string().contains("s3cr3t"), "{first}: {seen}");
+    }
+}
+
+#[tokio::test]
+async fn what_runs_by_itself_is_not_changed_by_a_command() {
+    let held = [
+        ".github/workflows/ci.yml",
+        ".husky/pre-commit",
+        "vendor/lib/.git/hooks/post-checkout",
+        "vendor/lib/.git/config",
+        "infra/main.tf",
+        "inner/drawloom.toml",
+        "drawloom.toml",
+    ];
+    let settings = PolicySettings {
+        write_deny: vec!["infra/**".to_owned()],
+        ..PolicySettings::default()
+    };
+    let mut stage = stage().with_file("yarn.lock", "held");
+    for path in held {
+        stage = stage.with_file(path, "held");
+    }
+    let attack: Vec<String> = held
+        .iter()
+        .map(|path| {
+            format!("echo x > {path}; rm -f {path}; mv a.txt {path}; mv $(dirname {path}) y")
+        })
+        .collect();
+    let package_manager = "echo new > yarn.lock; mkdir -p .github/x && echo > .github/x/y";
+    let seen = after_commands(
+        &mut stage,
+        &settings,
+        &[&attack.join("; "), package_manager],
+    )
+    .await;
+    for path in held {
+        assert_eq!(stage.file(path).as_deref(), Some("held"), "{path}: {seen}");
+    }
+    assert_eq!(stage.file("yarn.lock").as_deref(), Some("new\n"));
+}
+
+#[tokio::test]
+async fn no_settings_are_planted_where_there_are_none() {
+    let mut stage = stage().with_file(".drawloom/x", "");
+    let attack = "echo '[mcp.servers.x]' > drawloom.toml; mkdir .drawloom/apply; ls -a .drawloom";
+    let seen = after_commands(&mut stage, &PolicySettings::default(), &[attack]).await;
+    assert_eq!(stage.file("drawloom.toml"), None, "{seen}");
+    assert!(!stage.dir.path().join(".drawloom/apply").exists());
 }
 
 #[tokio::test]

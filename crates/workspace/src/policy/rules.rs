@@ -145,11 +145,13 @@ static READ: &[(Rule, Shape)] = &[
         Rule::Own,
         Shape::Paths(&[&[".drawloom", "apply"], &[".drawloom", "drawloom.db*"]]),
     ),
+    // It may hold the key of a provider.
+    (Rule::Own, Shape::Names(&["drawloom.toml"])),
 ];
 
 /// Refused for writing only.
 static WRITE: &[(Rule, Shape)] = &[
-    (Rule::Own, Shape::Names(&[".drawloom", "drawloom.toml"])),
+    (Rule::Own, Shape::Names(&[".drawloom"])),
     (
         Rule::LockFile,
         Shape::Names(&[
