@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use app::ai::{Mode, TapeWish, Wish};
-use app::tasks::Start;
+use app::tasks::{RunId, Start};
 use clap::{Args, ValueEnum};
 
 use crate::output::{self, Form};
@@ -78,6 +78,15 @@ pub(crate) fn quoted(path: &Path) -> String {
     match shlex::try_quote(&text) {
         Ok(quoted) => quoted.into_owned(),
         Err(_) => text,
+    }
+}
+
+/// Says that there is something to go on with, before it is begun anew.
+pub(crate) fn say_unfinished(run: Option<RunId>) {
+    if let Some(run) = run {
+        output::say(format!(
+            "note: run {run} of this file was not finished; `--resume` goes on with it"
+        ));
     }
 }
 

@@ -125,14 +125,15 @@ impl Office {
 
     /// The cage of commands: what the settings say, without the user's keys and passwords.
     fn commands(&self, sandbox: &Sandbox) -> CommandSettings {
-        let mut hidden = credentials::places(&self.surroundings, &sandbox.shown);
-        hidden.extend(credentials::expanded(&self.surroundings, &sandbox.hidden));
+        let variable = |name: &str| self.surroundings.variable(name);
+        let mut hidden = credentials::places(variable, &sandbox.shown);
+        hidden.extend(credentials::expanded(variable, &sandbox.hidden));
         CommandSettings {
             sandbox: sandbox.requirement,
             network: sandbox.network,
             unix_sockets: sandbox.unix_sockets,
             hidden,
-            writable: credentials::expanded(&self.surroundings, &sandbox.writable),
+            writable: credentials::expanded(variable, &sandbox.writable),
             variables: sandbox.env.clone(),
             ..CommandSettings::default()
         }

@@ -16,7 +16,7 @@ use agent::plan::{self, Mark, Plan, PlanJournal, PlanOutcome, PlanStatus, Standi
 use agent::plan::{TaskKey, TaskRecord};
 use agent::task::{Task, TaskId, TaskKind};
 use agent::{Cancel, Clock as _};
-use store::{RunId, RunKind, RunState};
+use store::RunState;
 use workspace::RelPath;
 
 use crate::ai::{Errand, Wish};
@@ -27,6 +27,7 @@ use keeping::Archive;
 
 pub use keeping::DATABASE;
 pub use named::plan_beside;
+pub use store::{RunId, RunKind};
 
 /// Whether a run is a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,6 +192,28 @@ pub fn show_plan(
             .map(|record| (record.key.id, record.standing))
             .collect();
         Ok(shown)
+    })
+}
+
+/// The last run of a file, if it came to no end and nobody works on it: it could be resumed.
+pub fn unfinished(
+    project: &Project,
+    surroundings: &Surroundings,
+    kind: RunKind,
+    file: &Path,
+) -> Result<Option<RunId>, Error> {
+    if !keeping::exists(project) {
+        return Ok(None);
+    }
+    let named = named::read(project, surroundings, file)?;
+    bench::runtime()?.block_on(async {
+        let archive = Archive::open(project, Vec::new()).await?;
+        let Some((record, _)) = archive.last(kind, &named.name).await? else {
+            return Ok(None);
+        };
+        let is_open = matches!(record.state, RunState::Running | RunState::Stopped);
+        let is_free = !archive.is_held(record.id)?;
+        Ok((is_open && is_free).then_some(record.id))
     })
 }
 

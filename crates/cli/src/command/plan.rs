@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use agent::plan::{PlanOutcome, PlanStatus, Standing};
-use app::tasks::{self, Ended, Job, Shown};
+use app::tasks::{self, Ended, Job, RunKind, Shown, Start};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::interrupt;
 use crate::live::{Live, shown};
 use crate::output::{self, Form};
 use crate::session::Session;
-use crate::working::{Working, quoted, say_warnings};
+use crate::working::{Working, quoted, say_unfinished, say_warnings};
 
 /// Make, run and look at plans of tasks
 ///
@@ -122,6 +122,11 @@ impl Run {
     fn run(&self, session: &Session) -> Result<Exit, Trouble> {
         let project = session.project()?;
         let form = self.working.form();
+        if self.working.start() == Start::Anew && form == Form::Text {
+            let kind = RunKind::Plan;
+            let surroundings = &session.surroundings;
+            say_unfinished(tasks::unfinished(&project, surroundings, kind, &self.file)?);
+        }
         let mut live = Live::new(form);
         let busy = interrupt::Busy::start();
         let job = Job {

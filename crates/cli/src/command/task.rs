@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use agent::handlers::{Report, TaskFailure, TaskResult};
-use app::tasks::{self, Ended, Job, TaskEnd};
+use app::tasks::{self, Ended, Job, RunKind, Start, TaskEnd};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::interrupt;
 use crate::live::{Live, shown, status_word, used};
 use crate::output::{self, Form};
 use crate::session::Session;
-use crate::working::{Working, quoted, say_warnings};
+use crate::working::{Working, quoted, say_unfinished, say_warnings};
 
 /// Have a model do a task
 ///
@@ -56,6 +56,11 @@ impl Run {
     fn run(&self, session: &Session) -> Result<Exit, Trouble> {
         let project = session.project()?;
         let form = self.working.form();
+        if self.working.start() == Start::Anew && form == Form::Text {
+            let kind = RunKind::Task;
+            let surroundings = &session.surroundings;
+            say_unfinished(tasks::unfinished(&project, surroundings, kind, &self.file)?);
+        }
         let mut live = Live::new(form);
         let busy = interrupt::Busy::start();
         let ended = tasks::run_task(
@@ -120,10 +125,7 @@ fn text(ended: &Ended<TaskEnd>) -> String {
 /// The validation and the files, one a line.
 pub(crate) fn details(report: &Report) -> String {
     let validation = &report.validation_details;
-    let mut lines = vec![format!(
-        "validation {}",
-        status_word(validation.overall_status)
-    )];
+    let mut lines = vec![status_word(validation.overall_status).to_owned()];
     for run in &validation.commands_executed {
         let sign = if run.passed() { "✓" } else { "✗" };
         let code = match (run.exit_code, &run.error) {

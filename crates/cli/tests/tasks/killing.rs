@@ -187,6 +187,45 @@ fn a_run_under_way_cannot_be_resumed_and_one_that_was_killed_can() {
 }
 
 #[test]
+fn a_plan_under_way_is_shown_so_and_one_that_was_left_is_offered_to_go_on() {
+    let slow = Say::Slowly(20_000, Box::new(Say::Text("Late.")));
+    let model = Model::saying(Format::OpenAi, vec![slow]);
+    let project = fresh(&model);
+    let mut child = project
+        .command("plan run plan.json --json")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    while !lines.next().unwrap().unwrap().contains("turn_started") {}
+    let shown = project.run("plan show plan.json");
+    assert!(shown.out.contains('▶'), "{}", shown.out);
+    assert!(shown.err.contains("a run is under way"), "{}", shown.err);
+
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let shown = project.run("plan show plan.json");
+    assert!(!shown.out.contains('▶'), "{}", shown.out);
+
+    let quick = self::model();
+    let settings = project
+        .read("drawloom.toml")
+        .replace(&model.url, &quick.url);
+    project.write("drawloom.toml", &settings);
+    let ran = project.run("plan run plan.json");
+    assert_eq!(ran.exit, 0, "{}", ran.err);
+    let note = "note: run 1 of this file was not finished; `--resume` goes on with it";
+    assert!(ran.err.contains(note), "{}", ran.err);
+    let ran = project.run("plan run plan.json");
+    assert!(
+        !ran.err.contains("was not finished"),
+        "run 2 was: {}",
+        ran.err
+    );
+}
+
+#[test]
 fn ctrl_c_keeps_what_is_done_and_ends_with_130() {
     let script = vec![
         Say::Calls(vec![(
