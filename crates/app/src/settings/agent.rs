@@ -257,8 +257,8 @@ pub(super) const KEYS: &[Key] = &[
         section: "agent.sandbox",
         name: "shown",
         kind: Kind::Paths(|settings, paths| settings.agent.sandbox.shown = paths),
-        about: &["Those of your home that commands may read after all."],
-        default: "[]  # for example [\"~/.npmrc\"]",
+        about: &["Those of your home that commands may read after all, such as \"~/.npmrc\"."],
+        default: "[]",
     },
     Key {
         section: "agent.sandbox",
