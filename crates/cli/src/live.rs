@@ -321,12 +321,9 @@ pub(crate) fn shown(text: &str) -> String {
         .lines()
         .find(|line| !line.trim().is_empty())
         .unwrap_or_default();
-    let clean = line
-        .trim()
-        .chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c });
-    let mut short: String = clean.clone().take(SHOWN_CHARS_MAX).collect();
-    if clean.count() > SHOWN_CHARS_MAX || text.trim().lines().count() > 1 {
+    let clean = output::harmless(line.trim()).replace('\t', " ");
+    let mut short: String = clean.chars().take(SHOWN_CHARS_MAX).collect();
+    if clean.chars().count() > SHOWN_CHARS_MAX || text.trim().lines().count() > 1 {
         short.push('…');
     }
     short

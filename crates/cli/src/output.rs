@@ -45,7 +45,11 @@ pub(crate) fn data(bytes: &[u8]) -> Result<(), Trouble> {
 /// Writes text that may be styled; the styles reach only a terminal that wants them.
 pub(crate) fn styled(text: &str) -> Result<(), Trouble> {
     let choice = AutoStream::choice(&io::stdout());
-    data(fitting(text, choice).as_bytes())
+    let text = fitting(text, choice);
+    match io::stdout().is_terminal() {
+        true => data(tamed(&text).as_bytes()),
+        false => data(text.as_bytes()),
+    }
 }
 
 /// Writes one JSON document.
@@ -56,7 +60,7 @@ pub(crate) fn json(value: &Value) -> Result<(), Trouble> {
 /// Says something to the person. That nobody can hear it is no reason to fail.
 pub(crate) fn say(text: impl AsRef<str>) {
     let choice = AutoStream::choice(&io::stderr());
-    let mut line = fitting(text.as_ref(), choice).into_owned();
+    let mut line = tamed(&fitting(text.as_ref(), choice));
     line.push('\n');
     // One write, so that lines of several writers do not mix.
     let _ = io::stderr().lock().write_all(line.as_bytes());
@@ -75,6 +79,42 @@ pub(crate) fn has_person() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
+/// A text that somebody else wrote, with nothing in it that a terminal would obey and nothing that
+/// would turn its order around; character for character.
+pub(crate) fn harmless(text: &str) -> String {
+    let mut characters = text.chars().peekable();
+    let mut clean = String::with_capacity(text.len());
+    while let Some(c) = characters.next() {
+        let ends_line = c == '\r' && characters.peek() == Some(&'\n');
+        clean.push(if ends_line { c } else { harmless_char(c) });
+    }
+    clean
+}
+
+fn harmless_char(c: char) -> char {
+    let reorders = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let obeyed = c.is_control() && !matches!(c, '\n' | '\t');
+    if reorders || obeyed { '\u{fffd}' } else { c }
+}
+
+/// The text with styles and no other orders to the terminal: files and answers that are shown may
+/// contain any.
+fn tamed(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let mut clean = harmless(parts.next().unwrap_or_default());
+    for part in parts {
+        let style = part.strip_prefix('[').map_or(0, |rest| {
+            let end = rest.find(|c: char| !c.is_ascii_digit() && c != ';');
+            let end = end.filter(|end| rest[*end..].starts_with('m'));
+            end.map_or(0, |end| "[m".len() + end)
+        });
+        clean.push(if style > 0 { '\u{1b}' } else { '\u{fffd}' });
+        clean.push_str(&part[..style]);
+        clean.push_str(&harmless(&part[style..]));
+    }
+    clean
+}
+
 /// The text with its styles, or without where they do not belong.
 fn fitting(text: &str, choice: ColorChoice) -> Cow<'_, str> {
     match choice {
@@ -90,5 +130,39 @@ fn written(result: io::Result<()>) -> Result<(), Trouble> {
             format!("cannot write to stdout: {cause}"),
         )),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_wrote_gives_the_terminal_no_orders() {
+        for (text, clean) in [
+            ("a\tb\r\nc\n", "a\tb\r\nc\n"),
+            ("over\rwritten", "over\u{fffd}written"),
+            ("\u{1b}]0;title\u{7}", "\u{fffd}]0;title\u{fffd}"),
+            ("\u{9b}2J", "\u{fffd}2J"),
+            ("rm \u{202e}x\u{2066}", "rm \u{fffd}x\u{fffd}"),
+            ("שלום é", "שלום é"),
+        ] {
+            assert_eq!(harmless(text), clean);
+            assert_eq!(tamed(text), clean);
+        }
+    }
+
+    #[test]
+    fn of_all_orders_only_styles_reach_the_terminal() {
+        for (text, clean) in [
+            ("\u{1b}[1;31mred\u{1b}[0m", "\u{1b}[1;31mred\u{1b}[0m"),
+            ("\u{1b}[mx", "\u{1b}[mx"),
+            ("\u{1b}[2Jx\u{1b}", "\u{fffd}[2Jx\u{fffd}"),
+            ("\u{1b}[31", "\u{fffd}[31"),
+            ("\u{1b}[1é", "\u{fffd}[1é"),
+            ("\u{1b}\u{1b}[1m", "\u{fffd}\u{1b}[1m"),
+        ] {
+            assert_eq!(tamed(text), clean);
+        }
     }
 }

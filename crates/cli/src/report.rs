@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use clap::builder::styling::{AnsiColor, Style};
 
 use crate::exit::{Problem, Trouble};
+use crate::output::harmless;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const FRAME: Style = AnsiColor::Blue.on_default().bold();
@@ -32,7 +33,7 @@ fn one(problem: &Problem, code: &str) -> String {
     let code = problem.code.as_deref().unwrap_or(code);
     let mut text = format!(
         "{ERROR}error[{code}]{ERROR:#}{BOLD}: {}{BOLD:#}",
-        problem.message
+        harmless(&problem.message)
     );
     let number = problem
         .line
@@ -45,6 +46,7 @@ fn one(problem: &Problem, code: &str) -> String {
     }
     if let Some(excerpt) = problem.excerpt.as_ref().filter(|_| problem.line.is_some()) {
         let (before, under) = caret(excerpt, problem);
+        let excerpt = harmless(excerpt);
         let _ = write!(
             text,
             "\n{gutter} {FRAME}|{FRAME:#}\n{FRAME}{number:>width$} |{FRAME:#} {excerpt}\n\
@@ -52,7 +54,7 @@ fn one(problem: &Problem, code: &str) -> String {
             width = gutter.len(),
         );
     }
-    for note in &problem.notes {
+    for note in problem.notes.iter().map(|note| harmless(note)) {
         let _ = write!(text, "\n{gutter} {FRAME}={FRAME:#} {note}");
     }
     if let Some(hint) = &problem.hint {

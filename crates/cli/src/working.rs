@@ -95,6 +95,6 @@ pub(crate) fn say_warnings(warnings: &[String], form: Form) {
     if form == Form::Text {
         warnings
             .iter()
-            .for_each(|text| output::say(format!("warning: {text}")));
+            .for_each(|text| output::say(format!("warning: {}", output::harmless(text))));
     }
 }

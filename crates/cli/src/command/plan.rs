@@ -11,7 +11,7 @@ use crate::command::task;
 use crate::exit::{Exit, Trouble};
 use crate::interrupt;
 use crate::live::{Live, shown};
-use crate::output::{self, Form};
+use crate::output::{self, Form, harmless};
 use crate::session::Session;
 use crate::working::{Working, quoted, say_unfinished, say_warnings};
 
@@ -239,9 +239,10 @@ impl Show {
             Form::Json => output::json(&graph(&shown))?,
             Form::Text => {
                 if let Some(goal) = &shown.plan.goal {
-                    output::styled(&format!("{goal}\n"))?;
+                    output::styled(&format!("{}\n", harmless(goal)))?;
                 }
-                output::styled(&shown.plan.graph.to_text(|id| shown.mark(id)))?;
+                let graph = shown.plan.graph.to_text(|id| shown.mark(id));
+                output::styled(&harmless(&graph))?;
                 if shown.is_held {
                     output::say("a run is under way");
                 }

@@ -113,7 +113,7 @@ fn text(ended: &Ended<TaskEnd>) -> String {
             message, report, ..
         }) => (message, &**report),
     };
-    let mut text = format!("{}\n", message.trim_end());
+    let mut text = format!("{}\n", output::harmless(message.trim_end()));
     text.push_str(&details(report));
     let used = used(&report.usage);
     if !used.is_empty() {
