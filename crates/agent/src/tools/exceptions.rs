@@ -18,6 +18,8 @@ pub(super) struct Exceptions {
     pub(super) hidden: Vec<PathBuf>,
     /// Cannot be written.
     pub(super) read_only: Vec<PathBuf>,
+    /// What is hidden by rule, and may have other names.
+    secrets: Vec<RelPath>,
 }
 
 impl Exceptions {
@@ -38,14 +40,23 @@ impl Exceptions {
                 Err(_) => found.hidden.push(PathBuf::from(dir.path.as_str())),
             }
         }
+        let others = workspace.other_names(&found.secrets)?;
+        let others = others.iter().map(|path| PathBuf::from(path.as_str()));
+        found.hidden.extend(others);
         Ok(found)
     }
 
     fn look_into(&mut self, workspace: &Workspace, dir: &RelPath) -> Result<(), workspace::Error> {
-        for entry in workspace.list(dir)?.entries {
+        let listing = workspace.list(dir)?;
+        let place = PathBuf::from(dir.as_str());
+        // No rule can be asked about them, nor about what is in them.
+        let unnameable = listing.unnameable.iter().map(|name| place.join(name));
+        self.hidden.extend(unnameable);
+        for entry in listing.entries {
             let path = PathBuf::from(entry.path.as_str());
             if is_hidden(&entry) {
                 self.hidden.push(path);
+                self.secrets.push(entry.path);
             } else if is_held(workspace, &entry)
                 && !self.read_only.iter().any(|held| path.starts_with(held))
             {

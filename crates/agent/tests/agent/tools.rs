@@ -499,6 +499,19 @@ async fn a_secret_cannot_be_carried_to_where_it_is_none() {
 }
 
 #[tokio::test]
+async fn a_secret_is_hidden_under_all_its_names() {
+    let mut stage = stage()
+        .with_file("conf/.env", "s3cr3t")
+        .with_file("odd\\name/.env", "s3cr3t");
+    let dir = stage.dir.path();
+    std::fs::hard_link(dir.join("conf/.env"), dir.join("notes.txt")).unwrap();
+    std::os::unix::fs::symlink("conf/.env", dir.join("link")).unwrap();
+    let command = "cat conf/.env notes.txt link odd*/.env";
+    let seen = after_commands(&mut stage, &PolicySettings::default(), &[command]).await;
+    assert!(!seen.to_string().contains("s3cr3t"), "{seen}");
+}
+
+#[tokio::test]
 async fn what_runs_by_itself_is_not_changed_by_a_command() {
     let held = [
         ".github/workflows/ci.yml",

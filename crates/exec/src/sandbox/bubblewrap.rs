@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::fs::MemfdFlags;
+use rustix::fs::{MemfdFlags, Mode, OFlags};
 
 use super::filter::{self, Openings};
 use super::view::{Access, View, refused};
@@ -173,7 +173,7 @@ impl Placeholder {
         if !placeholders.contains_key(path) {
             let made = match shape {
                 Shape::Dir => std::fs::create_dir(path),
-                Shape::File => std::fs::File::create_new(path).map(drop),
+                Shape::File => empty_file(path),
             };
             match made {
                 Ok(()) => {}
@@ -206,6 +206,14 @@ impl Drop for Placeholder {
             };
         }
     }
+}
+
+/// A new file; one that is there, or a link, is left alone.
+fn empty_file(path: &Path) -> io::Result<()> {
+    let new = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
+    rustix::fs::open(path, new, mode)?;
+    Ok(())
 }
 
 #[derive(Default)]

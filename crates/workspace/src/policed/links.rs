@@ -5,7 +5,7 @@
 //! readable places of this project. If some are missing, the file may be a
 //! refused one, or one from outside, under a harmless name.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 
 use rustix::fs::Stat;
@@ -62,6 +62,37 @@ impl Workspace {
             stat = now;
         }
         Ok(refusal)
+    }
+
+    /// Under which names that may be read the files of these names can be found, too; none where
+    /// the policy trusts hard links.
+    pub fn other_names(&self, names: &[RelPath]) -> Result<Vec<RelPath>, Error> {
+        let linked: HashSet<(u64, u64)> = names
+            .iter()
+            .filter_map(|name| self.stat_of(name))
+            .filter(|stat| kind_of(stat) == Kind::File && links_of(stat) > 1)
+            .map(|stat| identity(&stat))
+            .collect();
+        let mut others = Vec::new();
+        if linked.is_empty() || self.policy.hard_links() == HardLinks::Trusted {
+            return Ok(others);
+        }
+        let filter = Filter::readable(&self.policy);
+        let most = self.limits.walk_entries_max;
+        scan::visit(&self.root, most, &filter, |dir, entry| {
+            let name = entry.path.file_name().unwrap_or_default();
+            let found = stat(dir, name).ok().flatten();
+            if found.is_some_and(|stat| linked.contains(&identity(&stat))) {
+                others.push(entry.path.clone());
+            }
+        })?;
+        Ok(others)
+    }
+
+    fn stat_of(&self, path: &RelPath) -> Option<Stat> {
+        let mut descent = Descent::new(self.root.fd());
+        let dir = descent.enter(&path.parent()?).ok()?;
+        stat(dir, path.file_name()?).ok().flatten()
     }
 
     /// Counts the names of all files with several names, where they may be read.

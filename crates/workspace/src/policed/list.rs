@@ -1,5 +1,6 @@
 //! Listing one directory, and walking a tree.
 
+use std::ffi::OsString;
 use std::ops::ControlFlow;
 
 use super::scan::{self, Filter, Tour};
@@ -23,9 +24,9 @@ pub struct Listed {
 pub struct Listing {
     /// The names, refused ones among them.
     pub entries: Vec<Listed>,
-    /// How many names were left out because no path can spell them: not UTF-8,
-    /// control characters, backslashes.
-    pub unnameable: usize,
+    /// Names that no path can spell: not UTF-8, control characters, backslashes. They cannot be
+    /// read here, whatever they are.
+    pub unnameable: Vec<OsString>,
 }
 
 /// What a walk takes.
@@ -77,7 +78,7 @@ impl Workspace {
         for (name, kind) in read.names {
             match real.child(&name) {
                 Some(path) => entries.push(self.listed(path, kind)),
-                None => unnameable += 1,
+                None => unnameable.push(name.into()),
             }
         }
         Ok(Listing {

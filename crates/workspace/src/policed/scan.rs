@@ -1,8 +1,10 @@
 //! Going through directories by handle: what is in one, filtered; and a whole tree in order.
 
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::fs::{Dir, FileType};
 
@@ -78,8 +80,8 @@ impl<'p> Filter<'p> {
 pub(super) struct Names {
     /// Sorted by name.
     pub(super) names: Vec<(String, Kind)>,
-    /// How many were left out because no [`RelPath`] can spell them.
-    pub(super) unnameable: usize,
+    /// Those that no [`RelPath`] can spell.
+    pub(super) unnameable: Vec<OsString>,
 }
 
 /// Reads the names in an opened directory.
@@ -94,11 +96,12 @@ pub(super) fn names(fd: BorrowedFd<'_>, dir: &RelPath, entries_max: usize) -> Re
             Ok("." | "..") => continue,
             Ok(name) if RelPath::is_name(name) => name,
             _ => {
-                read.unnameable += 1;
+                let name = OsStr::from_bytes(entry.file_name().to_bytes());
+                read.unnameable.push(name.to_owned());
                 continue;
             }
         };
-        if read.names.len() >= entries_max {
+        if read.names.len() + read.unnameable.len() >= entries_max {
             return Err(too_many(dir, entries_max));
         }
         let kind = match entry.file_type() {
