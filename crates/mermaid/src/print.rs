@@ -181,6 +181,9 @@ struct Groups<'d> {
     /// Which subgraphs are written inside which.
     children: Vec<Vec<usize>>,
     roots: Vec<usize>,
+    /// A subgraph holds one that ends after it, itself perhaps inside: only subgraphs that are
+    /// opened again can say so. All are written empty in their order, then filled.
+    reopened: bool,
 }
 
 impl<'d> Groups<'d> {
@@ -202,13 +205,25 @@ impl<'d> Groups<'d> {
                 .collect(),
             children: vec![Vec::new(); subgraphs.len()],
             roots: Vec::new(),
+            reopened: false,
         };
+        groups.reopened = groups.holds_a_later_one();
         groups.nest();
-        if groups.post_order() != Some((0..subgraphs.len()).collect()) {
+        if groups.reopened || groups.post_order() != Some((0..subgraphs.len()).collect()) {
             groups.children = vec![Vec::new(); subgraphs.len()];
             groups.roots = (0..subgraphs.len()).collect();
         }
         groups
+    }
+
+    /// A later one that is a node too is no trouble: its name alone makes it a member.
+    fn holds_a_later_one(&self) -> bool {
+        let subgraphs = self.diagram.subgraphs.iter().enumerate();
+        let mut members = subgraphs.flat_map(|(at, s)| s.nodes.iter().map(move |id| (at, id)));
+        members.any(|(at, id)| {
+            let inner = self.index.get(id.as_str());
+            inner.is_some_and(|inner| *inner >= at) && !self.nodes.contains(id.as_str())
+        })
     }
 
     fn nest(&mut self) {
@@ -250,6 +265,12 @@ impl<'d> Groups<'d> {
     }
 
     fn print(&self, out: &mut String) {
+        if self.reopened {
+            for subgraph in &self.diagram.subgraphs {
+                open(subgraph, out, 1);
+                push_line(out, "end", 1);
+            }
+        }
         for root in &self.roots {
             self.print_one(*root, out, 1);
         }
@@ -260,10 +281,10 @@ impl<'d> Groups<'d> {
         let Some(subgraph) = self.diagram.subgraphs.get(at) else {
             return;
         };
-        push_line(out, &start_line(subgraph), depth);
-        if let Some(direction) = subgraph.direction {
-            push_line(out, &format!("direction {}", direction.name()), depth + 1);
+        if self.reopened && subgraph.nodes.is_empty() {
+            return;
         }
+        open(subgraph, out, depth);
         for node in &subgraph.nodes {
             match self.index.get(node.as_str()) {
                 Some(child) if self.children[at].contains(child) => {
@@ -284,6 +305,13 @@ impl<'d> Groups<'d> {
 
     fn is_edge(&self, id: &str) -> bool {
         self.edges.contains(id) || id.starts_with("L_")
+    }
+}
+
+fn open(subgraph: &Subgraph, out: &mut String, depth: usize) {
+    push_line(out, &start_line(subgraph), depth);
+    if let Some(direction) = subgraph.direction {
+        push_line(out, &format!("direction {}", direction.name()), depth + 1);
     }
 }
 

@@ -57,6 +57,10 @@ fn awkward_sources_survive_printing() {
         "graph TD\nA@{ \"   b\" }-.->@-->B",
         "graph TD\nA -- ( style a:b --> #C\nD --> #call@{ }",
         "graph TD\nsubgraph a\nend\nsubgraph b\nsubgraph a\nend\nX\nend",
+        "graph TD\nsubgraph a\nsubgraph b\nsubgraph a\nend\nend\nend",
+        "graph TD\nsubgraph a\nsubgraph b[B]\nsubgraph a[A]\nx\nend\ndirection LR\ny\nend\nend",
+        "graph TD\nsubgraph a\nend\nsubgraph b\nend\nsubgraph a\nsubgraph b\nend\nend",
+        "graph TD\nsubgraph a\nsubgraph b\nsubgraph c\nsubgraph a\nend\nend\nend\nend",
     ] {
         let document = mermaid::parse(source).unwrap_or_else(|e| panic!("{}", e.report("source")));
         assert_eq!(survives(document.diagram()), Ok(()), "{source}");
