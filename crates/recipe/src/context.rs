@@ -25,6 +25,10 @@ const LISTED_MAX: usize = 20;
 /// A token is three and a half bytes: bytes times this, over the next.
 const TOKENS_PER_BYTES: (usize, usize) = (2, 7);
 
+/// Where the policy is.
+const POLICY_HINT: &str =
+    "`read_allow` and `read_deny` under `[agent.policy]` of `drawloom.toml` say what may be read";
+
 /// Ours; only a pattern that names it means what is in it.
 const HOME: &str = ".drawloom/";
 
@@ -63,8 +67,12 @@ pub(crate) struct Gathered {
 }
 
 impl Shelf {
-    pub(crate) fn open(root: &Root, pending: ChangeSet) -> Result<Self, Error> {
-        let policy = Policy::new(&PolicySettings::default())?;
+    pub(crate) fn open(
+        root: &Root,
+        pending: ChangeSet,
+        policy: &PolicySettings,
+    ) -> Result<Self, Error> {
+        let policy = Policy::new(policy)?;
         let workspace = Workspace::open(root.path(), policy, Limits::default())?;
         Ok(Self { workspace, pending })
     }
@@ -98,7 +106,11 @@ impl Shelf {
                 ErrorKind::Denied => Kind::Path,
                 _ => Kind::Io,
             };
-            Unreadable::new(kind, error.to_string())
+            let instead = error.denial().map(|_| POLICY_HINT);
+            Unreadable {
+                instead,
+                ..Unreadable::new(kind, error.to_string())
+            }
         })?;
         let Some(bytes) = bytes else {
             let why = format!("`{path}` does not exist");
@@ -328,15 +340,24 @@ fn fenced(path: &RelPath, text: &str) -> String {
 struct Unreadable {
     why: String,
     kind: Kind,
+    /// What to do, where it is the policy that refuses.
+    instead: Option<&'static str>,
 }
 
 impl Unreadable {
     fn new(kind: Kind, why: String) -> Self {
-        Self { why, kind }
+        Self {
+            why,
+            kind,
+            instead: None,
+        }
     }
 
     fn error(self, path: &RelPath, shelf: &Shelf) -> Error {
         let error = Error::new(self.kind, self.why);
+        if let Some(instead) = self.instead {
+            return error.hint(instead);
+        }
         match (self.kind, shelf.near(path)) {
             (Kind::NotFound, Some(near)) => error.hint(format!("did you mean `{near}`?")),
             (Kind::NotFound, None) => error.hint(

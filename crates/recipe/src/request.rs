@@ -3,7 +3,7 @@
 use prompt::{Answers, Questionnaire};
 use serde::Serialize;
 use serde_json::Value;
-use workspace::RelPath;
+use workspace::{PolicySettings, RelPath};
 
 use crate::conflict::{Conflict, OnConflict};
 use crate::effect::FileStatus;
@@ -28,6 +28,8 @@ pub struct Request {
     pub prompt_template: Option<String>,
     /// Names that nothing defines are an error.
     pub strict: Strictness,
+    /// What of the project may not be read as context, and what may after all.
+    pub policy: PolicySettings,
     /// How much one render may use.
     pub limits: template::Limits,
     /// The time, without which templates cannot ask for it.

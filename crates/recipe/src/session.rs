@@ -151,7 +151,13 @@ impl<'s> Session<'s> {
             })
         })?;
         project.set_pending(self.hidden.clone());
-        let mut walk = Walk::new(project.clone(), &self.library, known, stage);
+        let mut walk = Walk::new(
+            project.clone(),
+            &self.library,
+            known,
+            &self.request.policy,
+            stage,
+        );
         let ended = walk.recipe(&self.unit, Scope::of(&self.assigned));
         let (found, runs, stage) = walk.finish();
         let Stage::Performing(performer) = stage else {
@@ -177,7 +183,13 @@ impl<'s> Session<'s> {
     ) -> Result<(Walked, Stage<'p>), Error> {
         let project = Project::open(self.root)?;
         project.set_pending(self.hidden.clone());
-        let mut walk = Walk::new(project.clone(), &self.library, known, stage);
+        let mut walk = Walk::new(
+            project.clone(),
+            &self.library,
+            known,
+            &self.request.policy,
+            stage,
+        );
         let scope = walk.recipe(&self.unit, Scope::of(&self.assigned))?;
         let (found, runs, stage) = walk.finish();
         Ok((self.walked(found, runs, scope, &project), stage))

@@ -186,6 +186,7 @@ impl Run {
             } else {
                 Strictness::Lenient
             },
+            policy: project.settings.agent.policy.clone(),
             limits: project.settings.limits,
             now_ms: Some(session.surroundings.now_ms),
             cancel: Some(interrupt::cancel()),

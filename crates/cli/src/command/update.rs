@@ -65,6 +65,7 @@ impl Update {
             },
             rerun_command: rerun.command,
             answers_path: rerun.answers_path,
+            policy: project.settings.agent.policy.clone(),
             limits: project.settings.limits,
             now_ms: Some(session.surroundings.now_ms),
             cancel: Some(interrupt::cancel()),

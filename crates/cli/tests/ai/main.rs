@@ -26,6 +26,7 @@ mod real;
 mod refused;
 mod same;
 mod seed;
+mod steps;
 mod tapes;
 mod terminal;
 mod waiting;

@@ -338,7 +338,7 @@ impl Words<'_, '_, '_> {
             return Ok(contexts);
         }
         let project = &self.walk.project;
-        let shelf = Shelf::open(project.root(), project.pending())?;
+        let shelf = Shelf::open(project.root(), project.pending(), self.walk.policy)?;
         let wanted = Wanted {
             tokens_left: tokens_max - used,
             tokens_max,

@@ -25,7 +25,7 @@ use ::prompt::Questionnaire;
 use expr::Value;
 use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
-use workspace::RelPath;
+use workspace::{PolicySettings, RelPath};
 
 use crate::conflict::{Conflict, OnConflict};
 use crate::effect::{Effect, Run};
@@ -112,6 +112,8 @@ pub(crate) struct Walk<'w> {
     pub(crate) project: Rc<Project>,
     pub(crate) library: &'w Library,
     pub(crate) known: &'w Known,
+    /// For what is read as context.
+    pub(crate) policy: &'w PolicySettings,
     pub(crate) stage: Stage<'w>,
     pub(crate) tracker: Rc<Tracker>,
     pub(crate) found: Found,
@@ -151,12 +153,14 @@ impl<'w> Walk<'w> {
         project: Rc<Project>,
         library: &'w Library,
         known: &'w Known,
+        policy: &'w PolicySettings,
         stage: Stage<'w>,
     ) -> Self {
         Self {
             project,
             library,
             known,
+            policy,
             stage,
             tracker: Rc::default(),
             found: Found::default(),

@@ -526,6 +526,40 @@ fn files_that_cannot_be_context_are_refused_by_name_and_left_out_of_patterns() {
     );
 }
 
+#[test]
+fn the_projects_policy_says_what_else_may_and_may_not_be_context() {
+    let case = |files: &str| {
+        with_context(&format!("{{ files: {files} }}"))
+            .file("notes/plain.md", "plain\n")
+            .file("notes/payroll.md", "hunter2\n")
+            .file("node_modules/api.ts", "export const vendored = 1;\n")
+            .with(|request| {
+                request.policy.read_deny = vec!["payroll.md".to_owned()];
+                request.policy.read_allow = vec!["node_modules/api.ts".to_owned()];
+            })
+    };
+    refused(
+        case("[notes/payroll.md]"),
+        &[
+            "recipe.yml:5:",
+            "`notes/payroll.md` may not be read",
+            "`read_deny` under `[agent.policy]`",
+        ],
+    );
+    let document = &case("['notes/*.md', node_modules/api.ts]")
+        .run()
+        .needed()
+        .document
+        .clone();
+    assert!(document.contains("File `notes/plain.md`"), "{document}");
+    assert!(document.contains("vendored = 1"), "{document}");
+    assert!(!document.contains("hunter2"), "{document}");
+    refused(
+        case("[node_modules/api.ts]").with(|request| request.policy.read_allow.clear()),
+        &["`node_modules/api.ts` may not be read", "`read_allow`"],
+    );
+}
+
 #[cfg(unix)]
 #[test]
 fn a_link_is_no_way_to_what_may_not_be_read() {
