@@ -75,6 +75,7 @@ impl Document {
             "theme": "default",
             "look": "classic",
             "securityLevel": "strict",
+            "flowchart": { "diagramPadding": PADDING },
         }));
         let renderer = Renderer::new()
             .with_engine(Engine::new().with_site_config(config))
@@ -82,7 +83,7 @@ impl Document {
         let request = SvgRequest {
             options: SvgRenderOptions {
                 diagram_id: Some(merman::svg::sanitize_svg_id(name)),
-                viewbox_padding: PADDING,
+                ..SvgRenderOptions::default()
             },
             pipeline: Some(
                 SvgPipeline::parity().with_postprocessor(ScopedCssPostprocessor::new(CSS)),

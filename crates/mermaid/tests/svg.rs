@@ -91,6 +91,39 @@ fn labels_cannot_bring_in_scripts() {
 }
 
 #[test]
+fn the_picture_has_room_on_every_side() {
+    let svg = draw("room", "graph LR\nA[x]", &[]);
+    let view = svg.split_once("viewBox=\"").unwrap().1;
+    let view = view.split_once('"').unwrap().0;
+    let view: Vec<f64> = view.split(' ').map(|part| part.parse().unwrap()).collect();
+    let rect = svg.split_once("<rect class=\"basic").unwrap().1;
+    let size = |name: &str| -> f64 {
+        let value = rect.split_once(name).unwrap().1.split_once('"').unwrap().0;
+        value.parse().unwrap()
+    };
+    let (x, y, width, height) = (view[0], view[1], size(" width=\""), size(" height=\""));
+    assert!(
+        (view[2] - width - 32.0).abs() < 1.0,
+        "{view:?} around {width}"
+    );
+    assert!(
+        (view[3] - height - 32.0).abs() < 1.0,
+        "{view:?} around {height}"
+    );
+    assert!(x <= 0.0 && y <= 0.0, "{view:?}");
+}
+
+#[test]
+fn subgraphs_that_hold_each_other_are_read_but_not_drawn() {
+    let source = "graph TD\nsubgraph a\nsubgraph b\nsubgraph a\nx\nend\ny --> x\nend\nend";
+    let error = parse(source)
+        .unwrap()
+        .to_svg("cycle", &HashMap::new())
+        .unwrap_err();
+    assert!(error.to_string().contains("cycle"), "{error}");
+}
+
+#[test]
 fn a_diagram_too_large_to_draw_says_so() {
     let source = format!("graph TD\n{}", "A --> B\n".repeat(3_000));
     let error = parse(&source)
