@@ -7,7 +7,7 @@
 //! `Document::to_svg` draws it.
 //!
 //! The tests hold some 8 000 answers of the real engine. We differ on purpose only here; each row
-//! is a case of `tests/deviations.jsonl`:
+//! has its cases in `tests/deviations.jsonl`:
 //!
 //! | Mermaid | Here | Why |
 //! |---|---|---|

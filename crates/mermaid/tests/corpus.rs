@@ -36,6 +36,25 @@ fn where_we_differ_on_purpose_we_still_do() {
     }
 }
 
+#[test]
+fn every_row_of_the_table_of_differences_has_a_case() {
+    let page = include_str!("../src/lib.rs");
+    let table = page.lines().filter_map(|line| line.strip_prefix("//! | "));
+    let rows: Vec<&str> = table.filter(|row| !row.starts_with("Mermaid |")).collect();
+    let cases = cases("deviations.jsonl");
+    let names: BTreeSet<&str> = cases.iter().map(|case| text(&case["row"])).collect();
+    for name in &names {
+        let named = rows.iter().filter(|row| row.contains(name)).count();
+        assert_eq!(named, 1, "rows with {name:?}");
+    }
+    for row in rows {
+        assert!(
+            names.iter().any(|name| row.contains(name)),
+            "no case: {row}"
+        );
+    }
+}
+
 fn check(file: &str) {
     let mut wrong = Vec::new();
     let mut count = 0;
@@ -43,6 +62,9 @@ fn check(file: &str) {
         count += 1;
         let source = text(&case["source"]);
         let ours = outcome(source);
+        if is_invalid_link(&case["expect"]) && ours["kind"] == "arrow" {
+            continue;
+        }
         let accepted = ["expect", "direct", "mermaid11"];
         let accepted = accepted.iter().filter_map(|key| case.get(*key));
         let reasons: Vec<_> = accepted.map(|expect| differs(expect, &ours)).collect();
@@ -86,13 +108,14 @@ fn outcome(source: &str) -> Value {
     }
 }
 
+/// Mermaid reads a link whose ends do not fit as one of no kind; we refuse it on purpose.
+fn is_invalid_link(expect: &Value) -> bool {
+    let edges = expect["edges"].as_array();
+    edges.is_some_and(|edges| edges.iter().any(|edge| edge["kind"] == "INVALID"))
+}
+
 /// Why our outcome is not the expected one.
 fn differs(expect: &Value, ours: &Value) -> Option<String> {
-    let invalid = |edge: &Value| edge["kind"] == "INVALID";
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    if list(&expect["edges"]).iter().any(invalid) && ours["ok"] == false {
-        return None;
-    }
     if expect["ok"] != ours["ok"] {
         return Some(format!(
             "expected ok = {}, got {ours} instead of {}",

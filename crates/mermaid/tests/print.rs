@@ -148,7 +148,7 @@ fn diagrams() -> impl Strategy<Value = Diagram> {
     })
 }
 
-/// Puts each node into a subgraph, and each subgraph into a later one or none.
+/// Puts each node into a subgraph, and each subgraph into another or none; they may hold each other.
 fn group(diagram: &mut Diagram, groups: Vec<(Label, sample::Index, Option<Direction>)>) {
     let count = groups.len();
     for (at, (title, _, direction)) in groups.iter().enumerate() {
@@ -160,9 +160,9 @@ fn group(diagram: &mut Diagram, groups: Vec<(Label, sample::Index, Option<Direct
         });
     }
     for (at, (_, around, _)) in groups.iter().enumerate() {
-        let around = at + 1 + around.index(count + 1);
+        let around = around.index(count + 1);
         let id = diagram.subgraphs[at].id.clone();
-        if let Some(around) = diagram.subgraphs.get_mut(around) {
+        if let (true, Some(around)) = (around != at, diagram.subgraphs.get_mut(around)) {
             around.nodes.push(id);
         }
         if let Some(node) = diagram.nodes.get(at) {
