@@ -130,7 +130,8 @@ impl Graph {
             let title = if node.title == node.id.as_str() {
                 ""
             } else {
-                &node.title
+                // A line of its own would look like another task.
+                node.title.lines().next().unwrap_or_default()
             };
             let (id, kind) = (node.id.as_str(), node.kind.word());
             let line = format!("{row:lanes_width$}  {id:id_width$}  {kind:kind_width$}  {title}");

@@ -79,6 +79,22 @@ fn a_plan_runs_in_the_order_of_its_dependencies() {
 }
 
 #[test]
+fn a_plan_shown_gives_the_terminal_no_orders() {
+    let model = diamond_model();
+    let project = project(Format::OpenAi, &model, "");
+    let orders = r"\u001b]0;title\u0007\u001b[2J\u009b2J\u202ex\n✓  b  no_op";
+    let task = format!(r#"{{"subtask_id": "a", "type": "no_op", "name": "{orders}"}}"#);
+    let plan = format!(r#"{{"goal": "{orders}", "tasks": [{task}]}}"#);
+    project.write("plan.json", &plan);
+    let ran = project.run("--color always plan show plan.json");
+    assert_eq!(ran.exit, 0, "{}", ran.err);
+    let obeyed = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+    assert!(!ran.out.contains(obeyed), "{:?}", ran.out);
+    assert_eq!(ran.out.matches('●').count(), 1, "{}", ran.out);
+    assert_eq!(ran.out.matches('✓').count(), 1, "of the goal alone");
+}
+
+#[test]
 fn a_plan_that_was_not_run_is_shown_open_and_as_a_picture() {
     let model = diamond_model();
     let project = project(Format::OpenAi, &model, "");

@@ -120,7 +120,7 @@ impl Probe {
             write!(message, " {kind}: {why}.").ok();
         }
         message.push_str(
-            " Mend one of them, or allow commands without a sandbox by setting `sandbox` to `none`",
+            " Mend one of them, or allow commands without a sandbox by setting `agent.sandbox.kind` to `none`",
         );
         Error::new(ErrorKind::NoSandbox, message)
     }
@@ -149,25 +149,30 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(bubblewrap: bool, landlock: bool, asked: Requirement, expected: Option<Kind>) {
-        let availability = |is_held: bool| if is_held { held() } else { gone("forbidden") };
+    fn check(works: &[Kind], asked: Requirement, expected: Option<Kind>) {
+        let availability = |kind| match works.contains(&kind) {
+            true => held(),
+            false => gone("forbidden"),
+        };
         let probe = Probe {
-            bubblewrap: availability(bubblewrap),
-            landlock: availability(landlock),
+            bubblewrap: availability(Kind::Bubblewrap),
+            landlock: availability(Kind::Landlock),
         };
         assert_eq!(probe.choose(asked).ok(), expected);
     }
 
     #[test]
     fn the_best_kind_is_chosen_and_never_none_by_itself() {
-        check(true, true, Requirement::Auto, Some(Kind::Bubblewrap));
-        check(false, true, Requirement::Auto, Some(Kind::Landlock));
-        check(false, false, Requirement::Auto, None);
-        check(true, true, Requirement::Landlock, Some(Kind::Landlock));
-        check(true, false, Requirement::Landlock, None);
-        check(false, true, Requirement::Bubblewrap, None);
-        check(true, true, Requirement::None, Some(Kind::None));
-        check(false, false, Requirement::None, Some(Kind::None));
+        let both: &[Kind] = &[Kind::Bubblewrap, Kind::Landlock];
+        let (bubblewrap, landlock) = (&both[..1], &both[1..]);
+        check(both, Requirement::Auto, Some(Kind::Bubblewrap));
+        check(landlock, Requirement::Auto, Some(Kind::Landlock));
+        check(&[], Requirement::Auto, None);
+        check(both, Requirement::Landlock, Some(Kind::Landlock));
+        check(bubblewrap, Requirement::Landlock, None);
+        check(landlock, Requirement::Bubblewrap, None);
+        check(both, Requirement::None, Some(Kind::None));
+        check(&[], Requirement::None, Some(Kind::None));
     }
 
     #[test]
@@ -180,7 +185,7 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::NoSandbox);
         assert_eq!(
             error.to_string(),
-            "the command was not started: no sandbox can be used here (asked for: bubblewrap). bubblewrap: `bwrap` is not installed. landlock: works, but was not asked for. Mend one of them, or allow commands without a sandbox by setting `sandbox` to `none`"
+            "the command was not started: no sandbox can be used here (asked for: bubblewrap). bubblewrap: `bwrap` is not installed. landlock: works, but was not asked for. Mend one of them, or allow commands without a sandbox by setting `agent.sandbox.kind` to `none`"
         );
     }
 
