@@ -49,7 +49,7 @@ fn is_open_tag(text: &str, at: usize) -> bool {
 
 /// `key: value` for `@{ … }` on one line.
 pub(crate) fn flow(key: &str, value: &Value) -> String {
-    format!("{}: {}", scalar_key(key), flow_value(value))
+    format!("{} {}", key_and_colon(key, " "), flow_value(value))
 }
 
 /// The pairs of a map for `@{ … }` over several lines.
@@ -57,17 +57,13 @@ pub(crate) fn block(data: &Map<String, Value>, depth: usize) -> String {
     let mut out = String::new();
     for (key, value) in data {
         let indent = "    ".repeat(depth);
+        let key = key_and_colon(key, &format!("\n{indent}"));
         match value {
             Value::Object(inner) if !inner.is_empty() && depth < BLOCK_DEPTH_MAX => {
-                let _ = write!(
-                    out,
-                    "{indent}{}:\n{}",
-                    scalar_key(key),
-                    block(inner, depth + 1)
-                );
+                let _ = write!(out, "{indent}{key}\n{}", block(inner, depth + 1));
             }
             other => {
-                let _ = writeln!(out, "{indent}{}: {}", scalar_key(key), flow_value(other));
+                let _ = writeln!(out, "{indent}{key} {}", flow_value(other));
             }
         }
     }
@@ -76,6 +72,19 @@ pub(crate) fn block(data: &Map<String, Value>, depth: usize) -> String {
 
 /// How deep maps in `@{ … }` are written.
 const BLOCK_DEPTH_MAX: usize = 60;
+
+/// How long a key of `key: value` is written. YAML allows 1 024 characters; a longer key is marked
+/// as one, `? key : value`.
+const KEY_BYTES_MAX: usize = 1_000;
+
+fn key_and_colon(key: &str, gap: &str) -> String {
+    let key = scalar_key(key);
+    if key.len() > KEY_BYTES_MAX {
+        format!("? {key}{gap}:")
+    } else {
+        format!("{key}:")
+    }
+}
 
 fn scalar_key(key: &str) -> String {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -101,8 +110,7 @@ fn flow_value(value: &Value) -> String {
     }
 }
 
-/// A YAML string in which no character means anything to the readers before YAML. Escapes are few,
-/// because a key may be no longer than 1 024 characters as it is written.
+/// A YAML string in which no character means anything to the readers before YAML.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for (at, c) in text.char_indices() {

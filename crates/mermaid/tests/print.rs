@@ -67,6 +67,20 @@ fn awkward_sources_survive_printing() {
     }
 }
 
+/// YAML lets `key: value` have a key of 1 024 characters at most, as it is written.
+#[test]
+fn keys_that_are_longer_when_escaped_survive_printing() {
+    let key = "a\tb".repeat(300);
+    for source in [
+        format!("graph TD\nA@{{ \"{key}\" }}"),
+        format!("graph TD\nA@{{ \"{key}\": [1, x], b: 2 }}-->B"),
+        format!("graph TD\nA@{{\n  \"{key}\":\n    \"{key}\":\n      x: 1\n    y: 2\n  z: 3\n}}"),
+    ] {
+        let document = mermaid::parse(&source).unwrap_or_else(|e| panic!("{}", e.report("source")));
+        assert_eq!(survives(document.diagram()), Ok(()), "{source}");
+    }
+}
+
 proptest! {
     #[test]
     fn any_diagram_survives_printing(diagram in diagrams()) {
