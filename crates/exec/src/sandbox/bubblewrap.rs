@@ -246,6 +246,8 @@ impl Args {
     /// The deeper a place, the later it comes and covers what is above it.
     fn places(&mut self, sandbox: &Sandbox, view: &View) {
         self.words(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
+        // The settings of the kernel are the administrator's, also of one without capabilities.
+        self.words(["--remount-ro", "/proc"]);
         let places = view.places.iter();
         // Covered below instead.
         for (path, access) in places.filter(|(path, _)| Some(*path) != view.git_missing.as_ref()) {

@@ -20,8 +20,12 @@
 //! A command whose time is up, or that is cancelled, is not asked to tidy up in bubblewrap, and one
 //! ended by a signal is reported there as by a shell: with the code 128 and the signal's number.
 //!
-//! What is not held back: processor time and memory up to the command's timeout; a hidden file
-//! that has another name already (a hard link, a second mount) is hidden under the given name only.
+//! The directories above whatever is held or hidden stay where they are. In bubblewrap they are
+//! mounts, so that a file moved out of one is copied, and programs that cannot do that say `EXDEV`.
+//!
+//! What is not held back: processor time, memory and disk space up to the command's timeout; a
+//! hidden file that has another name already (a hard link, a second mount) is hidden under the given
+//! name only; in bubblewrap, a placeholder that another process of ours takes away too early.
 
 mod probe;
 mod spec;

@@ -107,6 +107,27 @@ fn disks_and_terminals_cannot_be_opened() {
 }
 
 #[test]
+fn the_settings_of_the_kernel_cannot_be_opened() {
+    // Opened and not written: where it does not hold, the machine is left as it was.
+    for place in [
+        "/proc/sys/kernel/core_pattern",
+        "/proc/sys/kernel/modprobe",
+        "/proc/sys/vm/overcommit_memory",
+        "/proc/irq/default_smp_affinity",
+        "/proc/sysrq-trigger",
+        "/sys/kernel/uevent_helper",
+        "/sys/power/state",
+    ] {
+        for kind in kinds() {
+            let field = Field::new();
+            let script = format!("[ -e {place} ] && (: >> {place}) && echo opened");
+            let outcome = field.run(&field.sandbox(kind), &script);
+            assert_eq!(outcome.stdout_text(), "", "{kind}: {place}");
+        }
+    }
+}
+
+#[test]
 fn the_workspace_is_written() {
     for kind in kinds() {
         let field = Field::new();
