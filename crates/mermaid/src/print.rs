@@ -12,7 +12,7 @@ use crate::diagram::{Diagram, Edge, Label, Node, Subgraph};
 use crate::parser::SUBGRAPH_DEPTH_MAX;
 use crate::shape::{Shape, brackets};
 use crate::syntax::TextKind;
-use crate::write::{block, flow, in_brackets};
+use crate::write::{block, flow, holds_map, in_brackets};
 
 /// Words that swallow the white space after them, so that nothing may follow but a mark.
 const GREEDY: [&str; 6] = ["call", "click", "href", "direction", "accTitle", "accDescr"];
@@ -26,9 +26,7 @@ impl std::fmt::Display for Diagram {
 fn print(diagram: &Diagram) -> String {
     let mut out = format!("flowchart {}\n", diagram.direction.name());
     for node in &diagram.nodes {
-        for line in node_lines(node) {
-            push_line(&mut out, &line, 1);
-        }
+        push_node(&mut out, node);
     }
     for edge in &diagram.edges {
         push_line(&mut out, &edge_line(edge), 1);
@@ -49,11 +47,8 @@ fn push_line(out: &mut String, line: &str, depth: usize) {
     if line.starts_with("%%") {
         out.push(';');
     }
-    // A line that looks like a colour being set loses its last semicolon to the reader: it becomes
-    // one line, and gets some to lose.
-    let colour = line.contains(':') && line.contains('#') && line.contains(';');
-    let colour = colour && (line.contains("style") || line.contains("classDef"));
-    if colour && !line.contains("@{\n") {
+    let colour = sets_colour(line);
+    if colour {
         out.push_str(&line.replace('\n', "#10;"));
     } else {
         out.push_str(line);
@@ -68,7 +63,33 @@ fn push_line(out: &mut String, line: &str, depth: usize) {
     out.push('\n');
 }
 
-fn node_lines(node: &Node) -> Vec<String> {
+/// Whether a line looks like a colour being set. Such a line loses its last semicolon to the reader:
+/// it becomes one line, and gets some to lose.
+fn sets_colour(line: &str) -> bool {
+    let marks = [':', '#', ';'].iter().all(|mark| line.contains(*mark));
+    marks && (line.contains("style") || line.contains("classDef"))
+}
+
+/// A node with data over several lines. The semicolons to lose stand in YAML's comments.
+fn push_block(out: &mut String, head: &str, data: &Map<String, Value>) {
+    let head = if sets_colour(head) {
+        head.replace('\n', "#10;")
+    } else {
+        head.to_owned()
+    };
+    out.push_str(if head.starts_with("%%") {
+        "    ;"
+    } else {
+        "    "
+    });
+    for line in format!("{head}@{{\n{}", block(data, 1)).split_inclusive('\n') {
+        out.push_str(line.trim_end_matches('\n'));
+        out.push_str(if sets_colour(line) { " #;;\n" } else { "\n" });
+    }
+    out.push_str("}\n");
+}
+
+fn push_node(out: &mut String, node: &Node) {
     let mut line = node.id.clone();
     let mut data = Map::new();
     let plain = node.label.kind == TextKind::Text && node.label.text == node.id;
@@ -93,15 +114,17 @@ fn node_lines(node: &Node) -> Vec<String> {
         let _ = write!(line, ":::{class}");
     }
     data.extend(node.data.clone());
-    if data.values().any(nested) {
-        let _ = write!(line, "@{{\n{}}}", block(&data, 1));
-    } else if !data.is_empty() {
+    if data.values().any(holds_map) {
+        push_block(out, &line, &data);
+    } else if data.is_empty() {
+        push_line(out, &line, 1);
+    } else {
         let pairs: Vec<String> = data.iter().map(|(key, value)| flow(key, value)).collect();
-        let _ = write!(line, "@{{ {} }}", pairs.join(", "));
+        push_line(out, &format!("{line}@{{ {} }}", pairs.join(", ")), 1);
     }
-    let mut lines = vec![line];
-    lines.extend(classes.map(|class| format!("{}:::{class}", node.id)));
-    lines
+    for class in classes {
+        push_line(out, &format!("{}:::{class}", node.id), 1);
+    }
 }
 
 /// A picture without a label has none; nothing needs to say so.
@@ -125,14 +148,6 @@ fn label_data(label: &Label, data: &mut Map<String, Value>) {
         TextKind::Text => {
             data.insert("labelType".to_owned(), json!("text"));
         }
-    }
-}
-
-fn nested(value: &Value) -> bool {
-    match value {
-        Value::Object(_) => true,
-        Value::Array(items) => items.iter().any(nested),
-        _ => false,
     }
 }
 

@@ -52,26 +52,42 @@ pub(crate) fn flow(key: &str, value: &Value) -> String {
     format!("{} {}", key_and_colon(key, " "), flow_value(value))
 }
 
-/// The pairs of a map for `@{ … }` over several lines.
-pub(crate) fn block(data: &Map<String, Value>, depth: usize) -> String {
-    let mut out = String::new();
-    for (key, value) in data {
-        let indent = "    ".repeat(depth);
-        let key = key_and_colon(key, &format!("\n{indent}"));
-        match value {
-            Value::Object(inner) if !inner.is_empty() && depth < BLOCK_DEPTH_MAX => {
-                let _ = write!(out, "{indent}{key}\n{}", block(inner, depth + 1));
-            }
-            other => {
-                let _ = writeln!(out, "{indent}{key} {}", flow_value(other));
-            }
-        }
+/// Whether a value holds a map, which cannot stand on one line: the first `}` would end the data.
+pub(crate) fn holds_map(value: &Value) -> bool {
+    match value {
+        Value::Object(_) => true,
+        Value::Array(items) => items.iter().any(holds_map),
+        _ => false,
     }
-    out
 }
 
-/// How deep maps in `@{ … }` are written.
-const BLOCK_DEPTH_MAX: usize = 60;
+/// The pairs of a map for `@{ … }` over several lines.
+pub(crate) fn block(data: &Map<String, Value>, depth: usize) -> String {
+    let indent = "    ".repeat(depth);
+    let pairs = data.iter().map(|(key, value)| {
+        let key = key_and_colon(key, &format!("\n{indent}"));
+        format!("{indent}{key}{}", block_value(value, depth + 1))
+    });
+    pairs.collect()
+}
+
+fn block_value(value: &Value, depth: usize) -> String {
+    match value {
+        Value::Object(inner) if !inner.is_empty() && depth <= BLOCK_DEPTH_MAX => {
+            format!("\n{}", block(inner, depth))
+        }
+        Value::Array(items) if depth <= BLOCK_DEPTH_MAX && items.iter().any(holds_map) => {
+            let indent = "    ".repeat(depth);
+            let items = items.iter();
+            let items = items.map(|item| format!("{indent}-{}", block_value(item, depth + 1)));
+            format!("\n{}", items.collect::<String>())
+        }
+        other => format!(" {}\n", flow_value(other)),
+    }
+}
+
+/// How deep maps and lists in `@{ … }` are written: deeper than the reader goes.
+const BLOCK_DEPTH_MAX: usize = 70;
 
 /// How long a key of `key: value` is written. YAML allows 1 024 characters; a longer key is marked
 /// as one, `? key : value`.

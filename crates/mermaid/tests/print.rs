@@ -57,6 +57,11 @@ fn awkward_sources_survive_printing() {
         "graph TD\nA@{ \"   b\" }-.->@-->B",
         "graph TD\nA -- ( style a:b --> #C\nD --> #call@{ }",
         "graph TD\nsubgraph a\nend\nsubgraph b\nsubgraph a\nend\nX\nend",
+        "graph TD\nA@{\n  a:\n    - x: 1\n      y: [2]\n    -\n      - z: 3\n    - w\n  b: 2\n}",
+        "graph TD\nA@{\n  a:\n    - - - x: 1\n}",
+        "graph TD\nA@{\n  x:\n    style: \"a:#b;;;\"\n    \"classDef style :#a;;;\":\n      - \"style :#a;;;\"\n}",
+        "graph TD\nA[\"x\n y style a:#1;;@{\n\"]@{\n  x:\n    y: z\n}",
+        "graph TD\nA[\"style a:#1;;@{\n style b:#2;;\"] --> B",
         "graph TD\nsubgraph a\nsubgraph b\nsubgraph a\nend\nend\nend",
         "graph TD\nsubgraph a\nsubgraph b[B]\nsubgraph a[A]\nx\nend\ndirection LR\ny\nend\nend",
         "graph TD\nsubgraph a\nend\nsubgraph b\nend\nsubgraph a\nsubgraph b\nend\nend",
@@ -65,6 +70,26 @@ fn awkward_sources_survive_printing() {
         let document = mermaid::parse(source).unwrap_or_else(|e| panic!("{}", e.report("source")));
         assert_eq!(survives(document.diagram()), Ok(()), "{source}");
     }
+}
+
+/// As deep as the reader goes, and no deeper.
+#[test]
+fn deep_data_survives_printing() {
+    let mut accepted = 0;
+    for depth in 1..80 {
+        let mut data = String::new();
+        for at in 1..=depth {
+            data.push_str(&" ".repeat(at));
+            data.push_str("a:\n");
+        }
+        let source = format!("graph TD\nA@{{\n{data}{}b: 1\n}}", " ".repeat(depth + 1));
+        let Ok(document) = mermaid::parse(&source) else {
+            continue;
+        };
+        accepted = depth;
+        assert_eq!(survives(document.diagram()), Ok(()), "{source}");
+    }
+    assert!((50..79).contains(&accepted), "{accepted}");
 }
 
 /// YAML lets `key: value` have a key of 1 024 characters at most, as it is written.
