@@ -25,7 +25,8 @@
 //!
 //! What is not held back: processor time, memory and disk space up to the command's timeout; a
 //! hidden file that has another name already (a hard link, a second mount) is hidden under the given
-//! name only; in bubblewrap, a placeholder that another process of ours takes away too early.
+//! name only; in bubblewrap, a named pipe outside that the user may write and somebody reads, and a
+//! placeholder that another process of ours takes away too early.
 
 mod probe;
 mod spec;
