@@ -42,6 +42,25 @@ pub(crate) fn clean(source: &str) -> (Clean, Trivia) {
     (text.cut_space_after_braces(), trivia)
 }
 
+/// Gives every line that [`clean`] takes a semicolon from one more, so that it reads as it is.
+pub(crate) fn with_semicolons_to_lose(text: &str) -> String {
+    // The last cut is undone first.
+    one_more_semicolon(&one_more_semicolon(text, "classDef"), "style")
+}
+
+fn one_more_semicolon(text: &str, word: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive(stops_dot) {
+        let (before, after) = line.split_at(colour_semicolon(line, word).unwrap_or(0));
+        out.push_str(before);
+        if !before.is_empty() {
+            out.push(';');
+        }
+        out.push_str(after);
+    }
+    out
+}
+
 impl Clean {
     /// The place in the source of a place in the cleaned text.
     pub(crate) fn source_at(&self, at: usize) -> usize {

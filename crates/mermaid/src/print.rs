@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
+use crate::clean::with_semicolons_to_lose;
 use crate::diagram::{Diagram, Edge, Label, Node, Subgraph};
 use crate::parser::SUBGRAPH_DEPTH_MAX;
 use crate::shape::{Shape, brackets};
@@ -32,6 +33,8 @@ fn print(diagram: &Diagram) -> String {
         push_line(&mut out, &edge_line(edge), 1);
     }
     Groups::new(diagram).print(&mut out);
+    // Styling is kept as it is written, with the semicolons it loses.
+    let mut out = with_semicolons_to_lose(&out);
     for statement in &diagram.styling {
         out.push_str("    ");
         out.push_str(statement);
@@ -47,46 +50,12 @@ fn push_line(out: &mut String, line: &str, depth: usize) {
     if line.starts_with("%%") {
         out.push(';');
     }
-    let colour = sets_colour(line);
-    if colour {
-        out.push_str(&line.replace('\n', "#10;"));
-    } else {
-        out.push_str(line);
-    }
+    out.push_str(line);
     if GREEDY.iter().any(|word| line.ends_with(word)) {
         // A semicolon after `#` and a word would make an entity code.
         out.push_str(if line.contains('#') { "@{ }" } else { ";" });
     }
-    if colour {
-        out.push_str(if line.ends_with(']') { ";;" } else { " ;;" });
-    }
     out.push('\n');
-}
-
-/// Whether a line looks like a colour being set. Such a line loses its last semicolon to the reader:
-/// it becomes one line, and gets some to lose.
-fn sets_colour(line: &str) -> bool {
-    let marks = [':', '#', ';'].iter().all(|mark| line.contains(*mark));
-    marks && (line.contains("style") || line.contains("classDef"))
-}
-
-/// A node with data over several lines. The semicolons to lose stand in YAML's comments.
-fn push_block(out: &mut String, head: &str, data: &Map<String, Value>) {
-    let head = if sets_colour(head) {
-        head.replace('\n', "#10;")
-    } else {
-        head.to_owned()
-    };
-    out.push_str(if head.starts_with("%%") {
-        "    ;"
-    } else {
-        "    "
-    });
-    for line in format!("{head}@{{\n{}", block(data, 1)).split_inclusive('\n') {
-        out.push_str(line.trim_end_matches('\n'));
-        out.push_str(if sets_colour(line) { " #;;\n" } else { "\n" });
-    }
-    out.push_str("}\n");
 }
 
 fn push_node(out: &mut String, node: &Node) {
@@ -115,13 +84,12 @@ fn push_node(out: &mut String, node: &Node) {
     }
     data.extend(node.data.clone());
     if data.values().any(holds_map) {
-        push_block(out, &line, &data);
-    } else if data.is_empty() {
-        push_line(out, &line, 1);
-    } else {
+        let _ = write!(line, "@{{\n{}}}", block(&data, 1));
+    } else if !data.is_empty() {
         let pairs: Vec<String> = data.iter().map(|(key, value)| flow(key, value)).collect();
-        push_line(out, &format!("{line}@{{ {} }}", pairs.join(", ")), 1);
+        let _ = write!(line, "@{{ {} }}", pairs.join(", "));
     }
+    push_line(out, &line, 1);
     for class in classes {
         push_line(out, &format!("{}:::{class}", node.id), 1);
     }
