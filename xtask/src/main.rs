@@ -1,4 +1,4 @@
-//! The developers' own commands: `cargo xtask tidy` and `cargo xtask bench`.
+//! The developers' own commands: `cargo xtask tidy`, `cargo xtask order` and `cargo xtask bench`.
 //!
 //! Nothing here ships. Each command is one module; this file only reads the command line.
 
@@ -10,6 +10,7 @@
 )]
 
 mod bench;
+mod order;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
   tidy              check the arrow table, opening sentences, sizes, names and text files
+  order             list the functions a plain run calls, for the linker to put together
   bench agent       what a turn of the agent loop costs, with a conversation of one megabyte
   bench generators  drawloom beside hygen, plop, copier and cookiecutter: CPU and memory
   bench sandbox     a command that does nothing, with and without each kind of sandbox
@@ -34,6 +36,7 @@ fn main() -> Result<ExitCode> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["tidy"] => tidy::run(&root),
+        ["order"] => order::run(&root),
         ["bench", "agent"] => bench::agent::run(&root),
         ["bench", "generators"] => bench::generators::run(&root),
         ["bench", "sandbox"] => bench::sandbox::run(),

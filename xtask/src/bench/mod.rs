@@ -12,4 +12,4 @@ pub(crate) mod templates;
 mod goals;
 mod jobs;
 mod measure;
-mod scratch;
+pub(crate) mod scratch;
