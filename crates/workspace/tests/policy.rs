@@ -129,7 +129,7 @@ fn a_rule_holds_under_every_spelling() {
             ("cargo.lock", "- lock_file"),
             (".GitHub/Workflows/ci.yml", "- automation"),
             (".DrawLoom/x", "- own"),
-            ("DRAWLOOM.TOML", "- own"),
+            ("DRAWLOOM.TOML", "own own"),
         ],
     );
 }
