@@ -7,7 +7,7 @@ use llm::retry::RetryLimits;
 use llm::router::Route;
 use llm::{Code, Endpoint, Limits, Provider, Secret};
 
-use crate::command::{self, CommandPlan};
+use crate::command::{self, CommandPlan, PLACEHOLDER};
 use crate::error::{Error, Result};
 use crate::mode::Mode;
 use crate::setup::{Purpose, Setup, filled};
@@ -254,6 +254,18 @@ impl Chooser<'_> {
             ));
         };
         let words = command::split(line, "ai.stdio_command")?;
+        if words
+            .arguments
+            .iter()
+            .any(|word| word.contains(PLACEHOLDER))
+        {
+            return Err(Error::new(
+                Code::TransportFailed,
+                "`ai.stdio_command` holds `{prompt}`, but gets its questions on standard input",
+                "Use the mode `command` with this line as `ai.command`, or name a program that speaks \
+                 the protocol of docs/ai.md.",
+            ));
+        }
         Ok(Way::Stdio(StdioPlan {
             program: words.program,
             arguments: words.arguments,
@@ -272,11 +284,16 @@ impl Chooser<'_> {
         let provider = self.provider().unwrap_or(Provider::Compatible);
         let key = keys::find(provider, self.base_url(), reference, self.lookup);
         if reference.is_some() && matches!(key, Ok(Some(key)) if key.source == Source::Literal) {
-            warnings.push(
-                "`ai.api_key` holds a key itself. Put the key in a variable and write \
-                 `api_key = \"$NAME\"`: files with keys get shared."
-                    .to_owned(),
-            );
+            warnings.push(self.about_written_key(reference.unwrap_or_default()));
+        }
+        if let Way::Command(CommandPlan { words, .. }) = way
+            && let Some(sign) = words.arguments.iter().find(|word| is_for_a_shell(word))
+        {
+            warnings.push(format!(
+                "`ai.command` hands `{sign}` to `{}` as it is: there is no shell. Write `sh -c '…'` \
+                 where you want one.",
+                words.program
+            ));
         }
         let provider_set = self.setup.provider.is_some();
         if self.setup.mode == Mode::Auto && provider_set && !matches!(way, Way::Api(_)) {
@@ -286,6 +303,20 @@ impl Chooser<'_> {
             ));
         }
         warnings
+    }
+
+    /// A variable's name without its `$` is a likelier mistake than a key that is one.
+    fn about_written_key(&self, written: &str) -> String {
+        let mut well_known = Provider::ALL.iter().flat_map(|one| one.key_variables());
+        if well_known.any(|name| *name == written) || (self.lookup)(written).is_some() {
+            return format!(
+                "`ai.api_key` is the name of a variable, and is sent as if it were the key. Write \
+                 `api_key = \"${written}\"`."
+            );
+        }
+        "`ai.api_key` holds a key itself. Put the key in a variable and write `api_key = \"$NAME\"`: \
+         files with keys get shared."
+            .to_owned()
     }
 
     /// Every key that is known here: a program may quote any of them.
@@ -325,4 +356,9 @@ fn unset(mode: &str, key: &str, example: &str) -> Error {
         format!("the mode `{mode}` needs `{key}`, which is not set"),
         format!("Write for instance `{example}` under [ai] in drawloom.toml, or use another mode."),
     )
+}
+
+/// Signs that mean something between words to a shell, and nothing to anybody else.
+fn is_for_a_shell(word: &str) -> bool {
+    ["|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1"].contains(&word)
 }

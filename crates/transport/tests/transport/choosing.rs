@@ -118,6 +118,17 @@ fn keys_come_by_reference_and_a_written_key_is_warned_about() {
         "api anthropic claude-sonnet-4-5 ! `ai.api_key` holds a key itself. Put the key in a variable \
          and write `api_key = \"$NAME\"`: files with keys get shared.",
     );
+    // The name itself, for want of a `$`.
+    for (variables, name) in [(&["MINE"] as &[&str], "MINE"), (&[], "ANTHROPIC_API_KEY")] {
+        check(
+            variables,
+            &with_key(Some(llm::Secret::new(name))),
+            &format!(
+                "api anthropic claude-sonnet-4-5 ! `ai.api_key` is the name of a variable, and is sent as if \
+                 it were the key. Write `api_key = \"${name}\"`."
+            ),
+        );
+    }
     let explicit = Setup {
         mode: Mode::Api,
         ..by_name()
@@ -126,6 +137,29 @@ fn keys_come_by_reference_and_a_written_key_is_warned_about() {
         &["ANTHROPIC_API_KEY"],
         &explicit,
         "AI_API_KEY_MISSING: `ai.api_key` refers to MINE, which is not set. Set MINE to the key for anthropic.",
+    );
+}
+
+#[test]
+fn lines_that_mean_something_else_elsewhere_are_pointed_out() {
+    let command = |line: &str| setup(|s| s.command = Some(line.into()));
+    check(
+        &[],
+        &command("llm -m x | tee log"),
+        "command llm ! `ai.command` hands `|` to `llm` as it is: there is no shell. Write `sh -c '…'` where \
+         you want one.",
+    );
+    check(&[], &command("sh -c 'llm -m x | tee log'"), "command sh");
+    let stdio = setup(|s| {
+        s.mode = Mode::Stdio;
+        s.stdio_command = Some("claude -p {prompt}".into());
+    });
+    check(
+        &[],
+        &stdio,
+        "AI_TRANSPORT_FAILED: `ai.stdio_command` holds `{prompt}`, but gets its questions on standard input. \
+         Use the mode `command` with this line as `ai.command`, or name a program that speaks the protocol \
+         of docs/ai.md.",
     );
 }
 
