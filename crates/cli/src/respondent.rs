@@ -107,7 +107,11 @@ fn details(question: &Question) -> Vec<String> {
     texts.push(question.prompt.clone());
     texts.push(question.format.clone());
     let examples = question.examples.iter();
-    texts.extend(examples.map(|example| format!("{DIMMED}for example:{DIMMED:#} {example}")));
+    texts.extend(examples.map(|example| {
+        // The first of several lines stands where the others do.
+        let between = if example.contains('\n') { '\n' } else { ' ' };
+        format!("{DIMMED}for example:{DIMMED:#}{between}{example}")
+    }));
     texts.extend(
         question
             .schema

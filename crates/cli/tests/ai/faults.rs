@@ -152,7 +152,33 @@ fn the_other_formats_end_alike() {
         let server = Scripted::start(vec![reply(401, "", &body)]);
         let shop = Shop::api(provider, "some-model", &server.url);
         check(&shop, "AI_API_KEY_MISSING", &["bad key"]);
+        for (acts, code, said) in everywhere() {
+            let server = Scripted::start(vec![acts]);
+            let shop = Shop::api(provider, "some-model", &server.url);
+            check(&shop, code, &[said]);
+        }
     }
+}
+
+/// Faults that look the same in all formats.
+fn everywhere() -> Vec<(Vec<Act>, &'static str, &'static str)> {
+    let body = format!(r#"{{"error":{{"message":"told you, {KEY}"}}}}"#);
+    let later = "retry-after: 60\r\n";
+    let json = "content-type: application/json\r\n";
+    let half = format!("{STREAM}data: {{\"candidates\":[{{\"conte");
+    vec![
+        (reply(429, later, &body), "AI_RATE_LIMITED", "`wait_ms_max`"),
+        (reply(529, "", &body), "AI_PROVIDER_UNAVAILABLE", "told you"),
+        (reply(500, "", &body), "AI_PROVIDER_UNAVAILABLE", "told you"),
+        (reply(200, json, &body), "AI_GENERATION_FAILED", "told you"),
+        (
+            reply(200, json, "so sorry"),
+            "AI_TRANSPORT_FAILED",
+            "not JSON",
+        ),
+        (vec![Act::Send(half)], "AI_TRANSPORT_FAILED", ""),
+        (Vec::new(), "AI_TRANSPORT_FAILED", "broke"),
+    ]
 }
 
 #[test]

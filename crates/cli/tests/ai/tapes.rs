@@ -1,6 +1,7 @@
 //! A run recorded once is repeated offline, whoever answered.
 
-use crate::shop::{Shop, both, file, mock, program};
+use crate::scripted::{Scripted, reply, says};
+use crate::shop::{KEY, Shop, both, file, mock, program};
 
 fn check(shop: &Shop, offline: &str) {
     shop.generates("run card Customer --record tape");
@@ -79,4 +80,35 @@ fn wrong_uses_are_said() {
     );
     let ran = shop.run("run card Customer --replay a --record b");
     assert_eq!(ran.exit, 64, "{}", ran.err);
+}
+
+#[test]
+fn a_recording_of_failures_holds_no_key() {
+    // `run` looks for the key in everything that is printed or stored.
+    for (provider, status) in [("anthropic", 401), ("openai", 500), ("google", 400)] {
+        let body = format!(r#"{{"error":{{"message":"no, {KEY}, no"}}}}"#);
+        let server = Scripted::start(vec![reply(status, "", &body)]);
+        let shop = Shop::api(provider, "some-model", &server.url);
+        let ran = shop.run("run card Customer --record tape");
+        assert_eq!(ran.exit, 1, "{}", ran.err);
+        assert!(ran.err.contains("no, "), "{}", ran.err);
+    }
+    let echoing = format!("My key is {KEY}.");
+    let server = Scripted::start(vec![says(&echoing)]);
+    let shop = Shop::api("anthropic", "claude-sonnet-4-5", &server.url);
+    let ran = shop.run("run card Customer --record tape");
+    assert!(ran.err.contains("AI_TRANSPORT_FAILED"), "{}", ran.err);
+    for (mode, setting, what) in [
+        ("command", "command", "exits"),
+        ("command", "command", "garbage"),
+        ("stdio", "stdio_command", "stdio-dies"),
+    ] {
+        let line = program(what);
+        let shop = Shop::with(&format!(
+            "[ai]\nmode = \"{mode}\"\n{setting} = \"{line}\"\n"
+        ))
+        .variable("ANTHROPIC_API_KEY", KEY);
+        let ran = shop.run("run card Customer --record tape");
+        assert_eq!(ran.exit, 1, "{what}: {}", ran.err);
+    }
 }
