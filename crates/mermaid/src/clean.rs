@@ -82,6 +82,24 @@ impl Clean {
         Span { start, end }
     }
 
+    /// What is left of a span of the source.
+    pub(crate) fn of(&self, span: Span) -> String {
+        let mut out = String::new();
+        let after = self.pieces.partition_point(|piece| piece.1 <= span.start);
+        for at in after.saturating_sub(1)..self.pieces.len() {
+            let (here, there) = self.pieces[at];
+            if there >= span.end {
+                break;
+            }
+            let next = self.pieces.get(at + 1);
+            let end = next.map_or(self.text.len(), |piece| piece.0);
+            let start = here + span.start.saturating_sub(there);
+            let end = end.min(here + (span.end - there));
+            out.push_str(self.text.get(start..end).unwrap_or(""));
+        }
+        out
+    }
+
     fn without(&self, cuts: &[Range<usize>]) -> Clean {
         let mut kept = Clean {
             source_bytes: self.source_bytes,

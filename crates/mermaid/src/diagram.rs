@@ -28,7 +28,8 @@ pub struct Diagram {
     pub edges: Vec<Edge>,
     /// In the order they end: an inner one before the one around it.
     pub subgraphs: Vec<Subgraph>,
-    /// The statements that only style, link and describe, as they are written.
+    /// The statements that only style, link and describe, as they are written but for what Mermaid
+    /// drops before it reads.
     pub styling: Vec<String>,
 }
 

@@ -55,7 +55,7 @@ pub fn parse(source: &str) -> Result<Document, Error> {
     if !parsed.faults.is_empty() {
         return Err(Error::new(source, parsed.faults));
     }
-    let written = |span: Span| span.of(source).to_owned();
+    let written = |span: Span| cleaned.of(span);
     let (diagram, places) = gather(parsed.direction, &parsed.statements, written)
         .map_err(|faults| Error::new(source, faults))?;
     Ok(Document {

@@ -33,14 +33,16 @@ fn print(diagram: &Diagram) -> String {
         push_line(&mut out, &edge_line(edge), 1);
     }
     Groups::new(diagram).print(&mut out);
-    // Styling is kept as it is written, with the semicolons it loses.
-    let mut out = with_semicolons_to_lose(&out);
     for statement in &diagram.styling {
         out.push_str("    ");
         out.push_str(statement);
+        let prose = statement.starts_with("acc");
+        if !prose && GREEDY.iter().any(|word| statement.ends_with(word)) {
+            out.push(';');
+        }
         out.push('\n');
     }
-    out
+    with_semicolons_to_lose(&out)
 }
 
 fn push_line(out: &mut String, line: &str, depth: usize) {
