@@ -220,7 +220,7 @@ impl Chooser<'_> {
             .collect();
         Error::new(
             Code::ApiKeyMissing,
-            "the mode `api` needs a provider, and none is set",
+            "asking a model needs a provider, and none is set",
             format!(
                 "Set `ai.provider` (one of {names}) and `ai.model` in drawloom.toml, and the key in \
                  its variable (one of {}).",

@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::project::Project;
+use crate::project::{Project, Ran};
 use crate::shop::{file, installed};
 
 /// The model's server; the pipe to the shell closes with it, and the shell ends the server.
@@ -106,4 +106,34 @@ fn a_run_comes_to_its_end_with_a_real_model() {
         .any(|colour| written.contains(colour));
     assert!(chosen, "{written}");
     assert!(ran.err.contains("asked     smollm2"), "{}", ran.err);
+}
+
+#[test]
+fn llm_asks_the_real_model_for_each_answer() {
+    let server = start();
+    let program = installed("../transport/tests/peers/install.sh", "llm").join("bin/llm");
+    let home = tempfile::tempdir().unwrap();
+    let models = format!(
+        "- {{model_id: local, model_name: smollm2, api_base: \"http://127.0.0.1:{}/v1\"}}\n",
+        server.port
+    );
+    std::fs::write(home.path().join("extra-openai-models.yaml"), models).unwrap();
+    let settings = format!(
+        "[ai]\nmode = \"command\"\ncommand_mode = \"per-block\"\n\
+         command = \"'{}' -m local -o max_tokens 16 -o temperature 0\"\n",
+        program.display()
+    );
+    let project = Project::with(&[
+        ("drawloom.toml", &settings),
+        (
+            ".drawloom/recipes/free/recipe.yml",
+            "name: free\nsteps:\n  - name: colour\n    tool: ai\n    prompt: Name a colour.\n    to: src/colour.txt\n",
+        ),
+    ]);
+    let mut command = project.command("run free");
+    command.env("LLM_USER_PATH", home.path());
+    command.env("OPENAI_API_KEY", "x");
+    let ran = Ran::from(command.output().unwrap());
+    assert_eq!(ran.exit, 0, "{}", ran.err);
+    assert!(!project.read("src/colour.txt").trim().is_empty());
 }

@@ -169,7 +169,7 @@ fn what_a_mode_needs_and_has_not_is_said() {
     check(
         &["ANTHROPIC_API_KEY"],
         &mode(Mode::Api),
-        "AI_API_KEY_MISSING: the mode `api` needs a provider, and none is set. Set `ai.provider` (one of \
+        "AI_API_KEY_MISSING: asking a model needs a provider, and none is set. Set `ai.provider` (one of \
          anthropic, openai, google, openrouter, ollama, compatible) and `ai.model` in drawloom.toml, and the \
          key in its variable (one of ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY, \
          GEMINI_API_KEY, OPENROUTER_API_KEY).",
