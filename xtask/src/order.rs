@@ -44,7 +44,10 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
             lay_recipe(root, &project)?;
         }
     }
-    let list: String = names.iter().flat_map(|name| [name.as_str(), "\n"]).collect();
+    let list: String = names
+        .iter()
+        .flat_map(|name| [name.as_str(), "\n"])
+        .collect();
     std::fs::write(root.join(LIST), list)?;
     println!("{} functions in {LIST}", names.len());
     Ok(ExitCode::SUCCESS)

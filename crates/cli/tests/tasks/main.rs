@@ -9,7 +9,10 @@
     reason = "tests build their own fixtures, start the binary as a user would, and fail by panicking"
 )]
 
-#[allow(dead_code, reason = "these tests need less of it than those it was written for")]
+#[allow(
+    dead_code,
+    reason = "these tests need less of it than those it was written for"
+)]
 #[path = "../cli/project.rs"]
 mod project;
 
