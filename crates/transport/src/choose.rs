@@ -124,7 +124,12 @@ impl Chooser<'_> {
                 provider.name(),
                 self.key_names(provider)
             ),
-            None => "no provider is set".to_owned(),
+            None => match self.setup.model_for(self.purpose) {
+                Some(model) => {
+                    format!("no provider is set, and `{model}` does not say whose model it is")
+                }
+                None => "no provider is set".to_owned(),
+            },
         };
         if filled(self.setup.command.as_deref()).is_some() {
             let because = format!("`auto` found `ai.command`: {keyless}");

@@ -83,6 +83,7 @@ pub struct Answerer<'a> {
     company: Option<Company<'a>>,
     opened: Option<Opened<'a>>,
     mode: Mode,
+    because: String,
     trouble: ledger::Trouble,
     cancel: Cancel,
 }
@@ -104,6 +105,7 @@ impl<'a> Answerer<'a> {
             company: Some(company),
             opened: None,
             mode: Mode::Auto,
+            because: String::new(),
             trouble: ledger::Trouble::default(),
         }
     }
@@ -111,6 +113,11 @@ impl<'a> Answerer<'a> {
     /// The mode that was chosen, once somebody was asked.
     pub fn mode(&self) -> Mode {
         self.mode
+    }
+
+    /// Why it is that mode, once somebody was asked.
+    pub fn because(&self) -> &str {
+        &self.because
     }
 
     /// Why calls could not be written into the ledger, if they could not.
@@ -141,6 +148,7 @@ impl<'a> Answerer<'a> {
         let lookup = |name: &str| self.surroundings.variable(name);
         let chosen = transport::choose(&setup, Purpose::Answer, &taping, &lookup)?;
         self.mode = chosen.way.mode();
+        self.because.clone_from(&chosen.because);
         let ledger = ledger::Ledger::open(self.project, self.errand, self.trouble.clone())?;
         let meter = setup
             .meter(SystemTime::now(), llm::budget::Spent::default())

@@ -59,6 +59,10 @@ fn nobody_to_ask_is_said() {
         "{}",
         ran.err
     );
+    let model = Shop::with("[ai]\nmodel = \"qwen3:8b\"\n");
+    let ran = model.run("ai ask 'Who is there?'");
+    let why = "no provider is set, and `qwen3:8b` does not say whose model it is";
+    assert!(ran.err.contains(why), "{}", ran.err);
     let ran = shop.run("ai ask 'Who is there?' --ai-mode api");
     assert_eq!(ran.exit, 1);
     assert!(ran.err.contains("AI_API_KEY_MISSING"), "{}", ran.err);

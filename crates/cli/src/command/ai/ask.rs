@@ -63,6 +63,7 @@ impl Ask {
         let busy = interrupt::Busy::start();
         let asked = question::ask(&mut answerer, &text);
         let (mode, trouble) = (answerer.mode(), answerer.trouble());
+        let because = answerer.because().to_owned();
         drop(answerer);
         drop(busy);
         say_spent(watcher.spent(), trouble, form);
@@ -73,10 +74,11 @@ impl Ask {
             }
             Reply::Deferred { document } => {
                 output::data(document.as_bytes())?;
-                output::say(format!(
-                    "nobody was asked (the mode is `{mode}`): set `ai.provider` and `ai.model`, or \
-                     `ai.command`, in drawloom.toml"
-                ));
+                output::say(format!("nobody was asked: {because}"));
+                output::say(
+                    "set `ai.provider` and `ai.model`, or `ai.command`, in drawloom.toml, and leave \
+                     `ai.mode` at \"auto\", to have questions answered (docs/ai.md)",
+                );
                 Ok(Exit::AnswersNeeded)
             }
             Reply::Left => Ok(Exit::Interrupted),
