@@ -248,7 +248,10 @@ impl Gathering {
             }
         };
         if self.subgraph_index.contains_key(id) || self.edge_ids.contains(id) {
-            self.data_elsewhere.push((id.to_owned(), written.span));
+            // What says nothing is no styling: the printer writes it where it needs a gap.
+            if !data.is_empty() {
+                self.data_elsewhere.push((id.to_owned(), written.span));
+            }
             return;
         }
         let index = self.node(id);

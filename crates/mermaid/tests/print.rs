@@ -66,6 +66,8 @@ fn awkward_sources_survive_printing() {
         "graph TD\nclick A \"classDef style:#a;;;b\"",
         "graph TD\nsubgraph \"style a:#b;;\nx;\"[t]\nend",
         "graph TD\nclick A click;B",
+        "graph TD\nA B@--> B\nB@{ }.B@--> B",
+        "graph TD\nA call@--> call;\ncall@{ } --> B",
         "graph TD\nA;style A fill:x# y;style A fill:z;w x",
         "graph TD\nA;style A fill:x# y;style A fill:z;w",
         "graph TD\naccDescr: the last call\nB",
