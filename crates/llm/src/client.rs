@@ -183,8 +183,14 @@ impl Client {
         } else {
             Pace::Whole
         };
-        let body = self.wire.body(plan);
-        let mut answer = self.http.post(&self.wire.path(plan), &body, pace).await?;
+        let body = self.wire.body(plan).map_err(|error| {
+            Error::new(
+                Code::TransportFailed,
+                format!("the request cannot be written as JSON ({error})"),
+                "This is a defect; please report it.",
+            )
+        })?;
+        let mut answer = self.http.post(&self.wire.path(plan), body, pace).await?;
         let model = &plan.request.model;
         if !answer.is_success() {
             return Err(answer.refusal(model).await);

@@ -240,7 +240,9 @@ pub(super) const KEYS: &[Key] = &[
         section: "agent.sandbox",
         name: "writable",
         kind: Kind::Paths(|settings, paths| settings.agent.sandbox.writable = paths),
-        about: &["More directories that commands may write, such as a package cache; `~` is your home."],
+        about: &[
+            "More directories that commands may write, such as a package cache; `~` is your home.",
+        ],
         default: "[]",
     },
     Key {

@@ -4,6 +4,7 @@
 //! body, and a `response`, which reads whole answers and streams with the same words.
 
 mod anthropic;
+mod body;
 mod gather;
 mod gemini;
 mod openai;
@@ -40,7 +41,7 @@ pub(crate) trait Wire: Send + Sync {
     /// The path below the base URL.
     fn path(&self, plan: &Plan<'_>) -> String;
 
-    fn body(&self, plan: &Plan<'_>) -> Value;
+    fn body(&self, plan: &Plan<'_>) -> serde_json::Result<Vec<u8>>;
 
     fn reader(&self, plan: &Plan<'_>) -> Box<dyn Reader>;
 }

@@ -3,8 +3,6 @@
 mod request;
 mod response;
 
-use serde_json::Value;
-
 use crate::model::Output;
 use crate::quirk::Quirk;
 use crate::wire::{Plan, Reader, Wire};
@@ -19,7 +17,7 @@ impl Wire for Anthropic {
         "messages".to_owned()
     }
 
-    fn body(&self, plan: &Plan<'_>) -> Value {
+    fn body(&self, plan: &Plan<'_>) -> serde_json::Result<Vec<u8>> {
         request::body(plan)
     }
 

@@ -5,13 +5,13 @@ use serde_json::{Map, Value, json};
 use crate::model::{Block, Cache, Message, Outcome, Output, Part, Request, Role, Tool, ToolChoice};
 use crate::provider::Format;
 use crate::quirk::Quirk;
-use crate::wire::Plan;
 use crate::wire::anthropic::forced_tool;
+use crate::wire::{Plan, body};
 
 /// The API takes no more marks than this; the last ones matter most.
 const CACHE_MARKS_MAX: usize = 4;
 
-pub(crate) fn body(plan: &Plan<'_>) -> Value {
+pub(crate) fn body(plan: &Plan<'_>) -> serde_json::Result<Vec<u8>> {
     let request = plan.request;
     let marks = request.system.iter().map(|block| block.cache);
     let marks = marks.chain(request.messages.iter().map(|message| message.cache));
@@ -37,14 +37,6 @@ pub(crate) fn body(plan: &Plan<'_>) -> Value {
                 .collect(),
         );
     }
-    body.insert(
-        "messages".into(),
-        request
-            .messages
-            .iter()
-            .filter_map(|one| message(one, &mut surplus))
-            .collect(),
-    );
     tools(plan, &mut body);
     if let Some(temperature) = request
         .temperature
@@ -58,7 +50,11 @@ pub(crate) fn body(plan: &Plan<'_>) -> Value {
     if plan.streamed {
         body.insert("stream".into(), json!(true));
     }
-    Value::Object(body)
+    body::write(request, &body, "messages", |list| {
+        let messages = request.messages.iter();
+        let mut messages = messages.filter_map(|one| message(one, &mut surplus));
+        messages.try_for_each(|message| list.push(&message))
+    })
 }
 
 fn system(block: &Block, surplus: &mut usize) -> Value {

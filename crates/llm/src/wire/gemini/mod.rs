@@ -3,8 +3,6 @@
 mod request;
 mod response;
 
-use serde_json::Value;
-
 use crate::wire::{Plan, Reader, Wire};
 
 pub(crate) struct Gemini;
@@ -27,7 +25,7 @@ impl Wire for Gemini {
         format!("{folder}{}:{verb}", model.replace("..", ""))
     }
 
-    fn body(&self, plan: &Plan<'_>) -> Value {
+    fn body(&self, plan: &Plan<'_>) -> serde_json::Result<Vec<u8>> {
         request::body(plan)
     }
 

@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 use crate::model::{Message, Outcome, Output, Part, Request, Role, Tool, ToolChoice, ToolResult};
 use crate::provider::Format;
 use crate::quirk::Quirk;
-use crate::wire::Plan;
+use crate::wire::{Plan, body};
 
-pub(crate) fn body(plan: &Plan<'_>) -> Value {
+pub(crate) fn body(plan: &Plan<'_>) -> serde_json::Result<Vec<u8>> {
     let request = plan.request;
     let mut body = Map::new();
     let system = request.system.iter().filter(|block| !block.text.is_empty());
@@ -15,10 +15,6 @@ pub(crate) fn body(plan: &Plan<'_>) -> Value {
     if !system.is_empty() {
         body.insert("systemInstruction".into(), json!({"parts": system}));
     }
-    body.insert(
-        "contents".into(),
-        request.messages.iter().filter_map(content).collect(),
-    );
     if !request.tools.is_empty() {
         let functions: Vec<_> = request.tools.iter().map(tool).collect();
         body.insert("tools".into(), json!([{"functionDeclarations": functions}]));
@@ -30,7 +26,10 @@ pub(crate) fn body(plan: &Plan<'_>) -> Value {
         }
     }
     body.insert("generationConfig".into(), Value::Object(generation(plan)));
-    Value::Object(body)
+    body::write(request, &body, "contents", |list| {
+        let mut contents = request.messages.iter().filter_map(content);
+        contents.try_for_each(|content| list.push(&content))
+    })
 }
 
 fn generation(plan: &Plan<'_>) -> Map<String, Value> {

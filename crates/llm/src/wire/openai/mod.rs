@@ -3,8 +3,6 @@
 mod request;
 mod response;
 
-use serde_json::Value;
-
 use crate::wire::{Plan, Reader, Wire};
 
 pub(crate) struct OpenAi;
@@ -14,7 +12,7 @@ impl Wire for OpenAi {
         "chat/completions".to_owned()
     }
 
-    fn body(&self, plan: &Plan<'_>) -> Value {
+    fn body(&self, plan: &Plan<'_>) -> serde_json::Result<Vec<u8>> {
         request::body(plan)
     }
 

@@ -1,5 +1,8 @@
 //! A request as OpenAI's body.
 
+use std::borrow::Cow;
+
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::model::{
@@ -7,13 +10,13 @@ use crate::model::{
 };
 use crate::provider::{Format, Provider};
 use crate::quirk::Quirk;
+use crate::wire::body::{self, Entries};
 use crate::wire::{Plan, schema};
 
-pub(crate) fn body(plan: &Plan<'_>) -> Value {
+pub(crate) fn body(plan: &Plan<'_>) -> serde_json::Result<Vec<u8>> {
     let request = plan.request;
     let mut body = Map::new();
     body.insert("model".into(), json!(request.model));
-    body.insert("messages".into(), Value::Array(messages(plan)));
     if !request.tools.is_empty() {
         body.insert("tools".into(), request.tools.iter().map(tool).collect());
         if let Some(choice) = choice(&request.tool_choice) {
@@ -45,7 +48,7 @@ pub(crate) fn body(plan: &Plan<'_>) -> Value {
             body.insert("stream_options".into(), json!({"include_usage": true}));
         }
     }
-    Value::Object(body)
+    body::write(request, &body, "messages", |list| messages(plan, list))
 }
 
 /// OpenAI renamed it; most others know only the old name.
@@ -58,16 +61,30 @@ fn max_tokens_name(plan: &Plan<'_>) -> &'static str {
     }
 }
 
-fn messages(plan: &Plan<'_>) -> Vec<Value> {
-    let mut all = Vec::new();
-    all.extend(system(plan));
+fn messages(plan: &Plan<'_>, list: &mut Entries) -> serde_json::Result<()> {
+    if let Some(system) = system(plan) {
+        list.push(&system)?;
+    }
     for message in &plan.request.messages {
         match message.role {
-            Role::User => user(message, &mut all),
-            Role::Assistant => all.extend(assistant(message)),
+            Role::User => user(message, list)?,
+            Role::Assistant => {
+                if let Some(message) = assistant(message) {
+                    list.push(&message)?;
+                }
+            }
         }
     }
-    all
+    Ok(())
+}
+
+/// The messages that are long: written from where they stand.
+#[derive(Serialize)]
+struct Said<'a> {
+    role: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+    content: &'a str,
 }
 
 /// OpenRouter passes cache marks on to providers that want them; OpenAI caches by itself.
@@ -96,32 +113,44 @@ fn system(plan: &Plan<'_>) -> Option<Value> {
 }
 
 /// Each tool result is a message of its own.
-fn user(message: &Message, all: &mut Vec<Value>) {
+fn user(message: &Message, list: &mut Entries) -> serde_json::Result<()> {
     for part in &message.parts {
         if let Part::ToolResult(result) = part {
-            all.push(tool_result(result));
+            tool_result(result, list)?;
         }
     }
     let text = text(message);
-    if !text.is_empty() {
-        all.push(json!({"role": "user", "content": text}));
+    if text.is_empty() {
+        return Ok(());
     }
+    list.push(&Said {
+        role: "user",
+        tool_call_id: None,
+        content: &text,
+    })
 }
 
-fn tool_result(result: &ToolResult) -> Value {
+fn tool_result(result: &ToolResult, list: &mut Entries) -> serde_json::Result<()> {
     let content = match result.outcome {
-        Outcome::Done => result.content.clone(),
-        Outcome::Failed => format!("error: {}", result.content),
+        Outcome::Done => Cow::from(&result.content),
+        Outcome::Failed => Cow::from(format!("error: {}", result.content)),
     };
-    json!({"role": "tool", "tool_call_id": result.id, "content": content})
+    list.push(&Said {
+        role: "tool",
+        tool_call_id: Some(&result.id),
+        content: &content,
+    })
 }
 
-fn text(message: &Message) -> String {
+fn text(message: &Message) -> Cow<'_, str> {
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) if !text.is_empty() => Some(text.as_str()),
         _ => None,
     });
-    texts.collect::<Vec<_>>().join("\n\n")
+    match texts.collect::<Vec<_>>().as_slice() {
+        [only] => Cow::from(*only),
+        texts => Cow::from(texts.join("\n\n")),
+    }
 }
 
 fn assistant(message: &Message) -> Option<Value> {
@@ -193,6 +222,11 @@ mod tests {
     use crate::quirk::{Quirk, Quirks};
     use crate::wire::Plan;
 
+    fn read_back(plan: &Plan<'_>) -> serde_json::Value {
+        let body = body(plan).expect("the body is written");
+        serde_json::from_slice(&body).expect("the body is JSON")
+    }
+
     #[test]
     fn the_token_limit_goes_by_the_name_the_server_knows() {
         let request = Request::ask("m", "q");
@@ -217,7 +251,7 @@ mod tests {
                 streamed: false,
                 force_tool: false,
             };
-            assert_eq!(body(&plan)[name], 8192, "{provider:?}");
+            assert_eq!(read_back(&plan)[name], 8192, "{provider:?}");
         }
     }
 
@@ -253,7 +287,7 @@ mod tests {
             streamed: true,
             force_tool: false,
         };
-        let body = body(&plan);
+        let body = read_back(&plan);
         assert_eq!(
             body["messages"],
             json!([
