@@ -1,4 +1,5 @@
 //! The short ways to use an expression agree with the long one: its text, its truth.
+#![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -7,12 +8,15 @@ use expr::{Context, Error, Expr, Frame, Limits, Object, Scope, Value};
 use proptest::prelude::{Just, Strategy, prop_oneof, proptest};
 use serde_json::json;
 
+/// A way to use an expression: its text and its truth.
+type Way = fn(&Expr, &mut Context<'_>, &Rc<Frame>) -> Result<String, Error>;
+
 /// Every way on fresh values, twice: the second time properties are looked for where they were.
 fn check(source: &str) {
     let mut scope = Scope::new();
     let slot = scope.declare("item");
     let expression = expr::compile(source, &mut scope).expect("the expression is valid");
-    let ways: [fn(&Expr, &mut Context<'_>, &Rc<Frame>) -> Result<String, Error>; 2] = [
+    let ways: [Way; 2] = [
         |expression, cx, frame| {
             let value = expression.eval(cx, frame)?;
             let text = expr::to_text(cx, &value)?;

@@ -3,10 +3,7 @@
 //! Prints `path:number:line` as ripgrep does, so that both do the same work and
 //! their answers can be compared.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a developers' tool is its own door to the command line"
-)]
+#![expect(reason = "a developers' tool is its own door to the command line")]
 
 use std::io::Write;
 use std::path::Path;

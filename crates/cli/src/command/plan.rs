@@ -203,7 +203,7 @@ fn trouble(outcome: &PlanOutcome, file: &Path) -> Trouble {
     let failed = count(|standing| matches!(standing, Standing::Failed { .. }));
     let skipped = count(|standing| matches!(standing, Standing::Skipped { .. }));
     let all = outcome.tasks.len();
-    let message = format!("{failed} of {all} tasks failed, {skipped} were skipped because of that");
+    let message = format!("{failed} of {all} tasks failed, {skipped} skipped because of that");
     Trouble::failed("E_PLAN_FAILED", message).hint(resume)
 }
 

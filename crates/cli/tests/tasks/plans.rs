@@ -141,7 +141,7 @@ fn a_failure_takes_what_depends_on_it_and_a_changed_task_is_run_again() {
     assert_eq!(error["error"]["code"], "E_PLAN_FAILED");
     assert_eq!(
         error["error"]["message"],
-        "1 of 4 tasks failed, 1 were skipped because of that"
+        "1 of 4 tasks failed, 1 skipped because of that"
     );
     let shown = project.run("plan show plan.json").out;
     assert!(shown.contains('✗') && shown.contains('○'), "{shown}");
