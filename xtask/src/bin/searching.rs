@@ -3,7 +3,6 @@
 //! Prints `path:number:line` as ripgrep does, so that both do the same work and
 //! their answers can be compared.
 
-
 use std::io::Write;
 use std::path::Path;
 
