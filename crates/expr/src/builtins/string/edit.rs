@@ -87,17 +87,12 @@ pub(super) fn write_lower_case(
     this: &str,
     out: &mut String,
 ) -> Result<(), Error> {
-    cx.reserve_string(this.len())?;
-    if this.is_ascii() {
-        let start = out.len();
-        out.push_str(this);
-        out[start..].make_ascii_lowercase();
-        return Ok(());
-    }
-    let lower = this.to_lowercase();
-    text::check(cx, &lower)?;
-    out.push_str(&lower);
-    Ok(())
+    write_cased(
+        cx,
+        this,
+        out,
+        (str::make_ascii_lowercase, str::to_lowercase),
+    )
 }
 
 pub(super) fn write_upper_case(
@@ -105,16 +100,32 @@ pub(super) fn write_upper_case(
     this: &str,
     out: &mut String,
 ) -> Result<(), Error> {
+    write_cased(
+        cx,
+        this,
+        out,
+        (str::make_ascii_uppercase, str::to_uppercase),
+    )
+}
+
+/// ASCII is changed where it is put; other characters may become longer on the way.
+#[inline]
+fn write_cased(
+    cx: &mut Context<'_>,
+    this: &str,
+    out: &mut String,
+    (in_place, copied): (impl FnOnce(&mut str), impl FnOnce(&str) -> String),
+) -> Result<(), Error> {
     cx.reserve_string(this.len())?;
     if this.is_ascii() {
         let start = out.len();
         out.push_str(this);
-        out[start..].make_ascii_uppercase();
+        in_place(&mut out[start..]);
         return Ok(());
     }
-    let upper = this.to_uppercase();
-    text::check(cx, &upper)?;
-    out.push_str(&upper);
+    let cased = copied(this);
+    text::check(cx, &cased)?;
+    out.push_str(&cased);
     Ok(())
 }
 
