@@ -26,7 +26,10 @@ use serde_json::{Value, json};
 
 const CONVERSATION_BYTES: usize = 1 << 20;
 const MESSAGE_BYTES: usize = 4 << 10;
-const TURNS: u32 = 200;
+/// Turns before the first that counts: they make the conversation.
+const GROWING: u32 = (CONVERSATION_BYTES / MESSAGE_BYTES) as u32;
+/// Turns that count; few, so that the conversation is about as long for the last as for the first.
+const TURNS: u32 = 40;
 
 fn main() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -43,7 +46,7 @@ async fn measure() -> Result<()> {
     let mut toolset = Toolset::new();
     toolset.add(Arc::new(Nothing::new()))?;
     let limits = Limits {
-        turns_max: TURNS,
+        turns_max: GROWING + TURNS,
         identical_calls_max: u32::MAX,
         ..Limits::default()
     };
@@ -55,9 +58,7 @@ async fn measure() -> Result<()> {
     };
     let mut conversation = Conversation::open(setting, History::default());
     // As many messages as a long run has: what counts is their number as well as their size.
-    for _ in 0..CONVERSATION_BYTES / MESSAGE_BYTES {
-        conversation.say("fn main() { println!(\"{}\", 1); }\n".repeat(MESSAGE_BYTES / 32));
-    }
+    conversation.say("Call it again and again.");
     let job = Job {
         model: &client,
         toolset: &toolset,
@@ -69,7 +70,7 @@ async fn measure() -> Result<()> {
     let mut watch = Watch::default();
     let ended = agent::run(&job, &mut conversation, &mut Memory::default(), &mut watch).await;
     ended.err().context("the run was to end by its limit")?;
-    let turn_ms = median(watch.turns.split_off(watch.turns.len() / 10));
+    let turn_ms = median(watch.turns.split_off(GROWING as usize));
     let bare_ms = median(bare(server.address, server.bytes.load(Ordering::Relaxed))?);
     let figures = json!({
         "turn_ms": turn_ms, "bare_exchange_ms": bare_ms, "overhead_ms": turn_ms - bare_ms,
@@ -156,7 +157,10 @@ impl Tool for Nothing {
     }
 
     fn call<'a>(&'a self, _given: Given<'a>) -> Called<'a> {
-        Box::pin(std::future::ready(Ok(Output::new(Value::Null))))
+        // A result goes into the conversation as JSON, quotes and line ends escaped.
+        let line = "fn main() { println!(\"{}\", 1); }\n";
+        let lines = line.repeat(MESSAGE_BYTES / (line.len() + 3));
+        Box::pin(std::future::ready(Ok(Output::new(Value::from(lines)))))
     }
 }
 
