@@ -7,9 +7,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use workspace::{RelPath, Workspace};
 
-use super::{Rewrite, arguments, blocking, declare, path, refused, write};
+use super::on_files::OnFiles;
+use super::{Rewrite, declare, path, refused, write};
 use crate::patch::{self, Action, HunkReport, Section};
-use crate::tool::{Called, Effect, Fault, Given, Output, Tool};
+use crate::tool::{Effect, Fault, Output};
 
 const DOC: &str = "Applies a patch: a unified diff, or an envelope of this form:\n\
 *** Begin Patch\n*** Update File: src/a.txt\n@@ a line above the change, such as a function's head\n \
@@ -19,54 +20,29 @@ around a change, as they are in the file. Every hunk must have exactly one place
 for first, and if one has none, nothing is written and the nearest lines are shown. The result says where \
 each hunk went and how exactly it matched.";
 
-/// Applies patches.
-pub struct ApplyDiff {
-    workspace: Arc<Workspace>,
-    declaration: llm::Tool,
-}
-
 #[derive(Deserialize)]
-struct Arguments {
+pub(super) struct Arguments {
     path: Option<String>,
     diff: String,
 }
 
-impl ApplyDiff {
-    /// On this workspace.
-    pub fn new(workspace: Arc<Workspace>) -> ApplyDiff {
-        let schema = json!({
-            "type": "object",
-            "properties": {
-                "diff": {"type": "string", "minLength": 1, "description": "The patch."},
-                "path": {"type": "string", "description": "The file a unified diff of one file is for, relative to the project's root; its header counts if this is left out."},
-            },
-            "required": ["diff"],
-            "additionalProperties": false,
-        });
-        let declaration = declare("apply_diff", DOC, schema);
-        ApplyDiff {
-            workspace,
-            declaration,
-        }
-    }
-}
-
-impl Tool for ApplyDiff {
-    fn declaration(&self) -> &llm::Tool {
-        &self.declaration
-    }
-
-    fn effect(&self) -> Effect {
-        Effect::Changes
-    }
-
-    fn call<'a>(&'a self, given: Given<'a>) -> Called<'a> {
-        Box::pin(async move {
-            let wanted: Arguments = arguments(given.arguments)?;
-            let workspace = Arc::clone(&self.workspace);
-            blocking(move || apply(&workspace, &wanted)).await
-        })
-    }
+pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<Arguments> {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "diff": {"type": "string", "minLength": 1, "description": "The patch."},
+            "path": {"type": "string", "description": "The file a unified diff of one file is for, relative to the project's root; its header counts if this is left out."},
+        },
+        "required": ["diff"],
+        "additionalProperties": false,
+    });
+    let declaration = declare("apply_diff", DOC, schema);
+    OnFiles::new(
+        workspace,
+        declaration,
+        Effect::Changes,
+        |workspace, wanted, _| apply(workspace, &wanted),
+    )
 }
 
 fn apply(workspace: &Workspace, wanted: &Arguments) -> Result<Output, Fault> {

@@ -91,7 +91,7 @@ impl CommandSettings {
 }
 
 /// Runs commands.
-pub struct ExecuteCommand {
+pub(super) struct ExecuteCommand {
     workspace: Arc<Workspace>,
     settings: CommandSettings,
     declaration: llm::Tool,
@@ -106,7 +106,7 @@ struct Arguments {
 
 impl ExecuteCommand {
     /// On this workspace, in these surroundings.
-    pub fn new(workspace: Arc<Workspace>, settings: CommandSettings) -> ExecuteCommand {
+    pub(super) fn new(workspace: Arc<Workspace>, settings: CommandSettings) -> ExecuteCommand {
         let most = settings.timeout_seconds_max;
         let schema = json!({
             "type": "object",

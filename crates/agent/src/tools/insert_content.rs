@@ -6,63 +6,39 @@ use serde::Deserialize;
 use serde_json::json;
 use workspace::Workspace;
 
-use super::{Rewrite, arguments, blocking, declare, ended, existing, line_count, path, write};
+use super::on_files::OnFiles;
+use super::{Rewrite, declare, ended, existing, line_count, path, write};
 use crate::patch::{Lines, dominant_ending};
-use crate::tool::{Called, Effect, Fault, Given, Output, Tool};
+use crate::tool::{Effect, Fault, Output};
 
 const DOC: &str = "Puts new lines into a file that exists, before line `line`; the lines from there on \
 move down. `line` 0, or one more than the file has lines, puts them at the end.";
 
-/// Puts lines into files.
-pub struct InsertContent {
-    workspace: Arc<Workspace>,
-    declaration: llm::Tool,
-}
-
 #[derive(Deserialize)]
-struct Arguments {
+pub(super) struct Arguments {
     path: String,
     line: usize,
     content: String,
 }
 
-impl InsertContent {
-    /// On this workspace.
-    pub fn new(workspace: Arc<Workspace>) -> InsertContent {
-        let schema = json!({
-            "type": "object",
-            "properties": {
-                "path": {"type": "string", "description": "The file, relative to the project's root."},
-                "line": {"type": "integer", "minimum": 0, "description": "The number the first new line will have, from 1; 0 for the end of the file."},
-                "content": {"type": "string", "minLength": 1, "description": "The new lines."},
-            },
-            "required": ["path", "line", "content"],
-            "additionalProperties": false,
-        });
-        let declaration = declare("insert_content", DOC, schema);
-        InsertContent {
-            workspace,
-            declaration,
-        }
-    }
-}
-
-impl Tool for InsertContent {
-    fn declaration(&self) -> &llm::Tool {
-        &self.declaration
-    }
-
-    fn effect(&self) -> Effect {
-        Effect::Changes
-    }
-
-    fn call<'a>(&'a self, given: Given<'a>) -> Called<'a> {
-        Box::pin(async move {
-            let wanted: Arguments = arguments(given.arguments)?;
-            let workspace = Arc::clone(&self.workspace);
-            blocking(move || insert(&workspace, wanted)).await
-        })
-    }
+pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<Arguments> {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "The file, relative to the project's root."},
+            "line": {"type": "integer", "minimum": 0, "description": "The number the first new line will have, from 1; 0 for the end of the file."},
+            "content": {"type": "string", "minLength": 1, "description": "The new lines."},
+        },
+        "required": ["path", "line", "content"],
+        "additionalProperties": false,
+    });
+    let declaration = declare("insert_content", DOC, schema);
+    OnFiles::new(
+        workspace,
+        declaration,
+        Effect::Changes,
+        |workspace, wanted, _| insert(workspace, wanted),
+    )
 }
 
 fn insert(workspace: &Workspace, wanted: Arguments) -> Result<Output, Fault> {

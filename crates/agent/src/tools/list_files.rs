@@ -6,8 +6,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use workspace::{Kind, RelPath, WalkOptions, Workspace};
 
-use super::{arguments, blocking, declare, path, refused};
-use crate::tool::{Called, Deed, Effect, Fault, Given, Output, Tool};
+use super::on_files::OnFiles;
+use super::{declare, path, refused};
+use crate::tool::{Deed, Effect, Fault, Output};
 
 const DOC: &str = "Lists a directory of the project. Names of directories end in `/`, of symbolic links \
 in `@`. Without `recursive`, everything in the directory is named, also what may not be read. With it, \
@@ -18,55 +19,30 @@ const ENTRIES_MAX: usize = 2_000;
 /// Levels when not said otherwise.
 const DEPTH_DEFAULT: usize = 20;
 
-/// Lists directories.
-pub struct ListFiles {
-    workspace: Arc<Workspace>,
-    declaration: llm::Tool,
-}
-
 #[derive(Deserialize)]
-struct Arguments {
+pub(super) struct Arguments {
     path: Option<String>,
     recursive: Option<bool>,
     max_depth: Option<usize>,
 }
 
-impl ListFiles {
-    /// On this workspace.
-    pub fn new(workspace: Arc<Workspace>) -> ListFiles {
-        let schema = json!({
-            "type": "object",
-            "properties": {
-                "path": {"type": "string", "description": "The directory; the project's root if left out."},
-                "recursive": {"type": "boolean", "description": "Whether to list what is below it too."},
-                "max_depth": {"type": "integer", "minimum": 1, "maximum": 128, "description": "How many levels to go down; 1 is the directory alone. Implies `recursive`."},
-            },
-            "additionalProperties": false,
-        });
-        let declaration = declare("list_files", DOC, schema);
-        ListFiles {
-            workspace,
-            declaration,
-        }
-    }
-}
-
-impl Tool for ListFiles {
-    fn declaration(&self) -> &llm::Tool {
-        &self.declaration
-    }
-
-    fn effect(&self) -> Effect {
-        Effect::Reads
-    }
-
-    fn call<'a>(&'a self, given: Given<'a>) -> Called<'a> {
-        Box::pin(async move {
-            let wanted: Arguments = arguments(given.arguments)?;
-            let workspace = Arc::clone(&self.workspace);
-            blocking(move || list(&workspace, &wanted)).await
-        })
-    }
+pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<Arguments> {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "The directory; the project's root if left out."},
+            "recursive": {"type": "boolean", "description": "Whether to list what is below it too."},
+            "max_depth": {"type": "integer", "minimum": 1, "maximum": 128, "description": "How many levels to go down; 1 is the directory alone. Implies `recursive`."},
+        },
+        "additionalProperties": false,
+    });
+    let declaration = declare("list_files", DOC, schema);
+    OnFiles::new(
+        workspace,
+        declaration,
+        Effect::Reads,
+        |workspace, wanted, _| list(workspace, &wanted),
+    )
 }
 
 fn list(workspace: &Workspace, wanted: &Arguments) -> Result<Output, Fault> {

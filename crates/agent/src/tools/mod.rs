@@ -9,6 +9,7 @@ mod execute_command;
 mod insert_content;
 mod list_files;
 mod modify_file;
+mod on_files;
 mod read_file;
 mod search_files;
 mod write_file;
@@ -24,14 +25,8 @@ use crate::error::{Error, Kind};
 use crate::tool::{Deed, Fault, FileChange, Output, Tool};
 use crate::toolset::Toolset;
 
-pub use apply_diff::ApplyDiff;
-pub use execute_command::{CommandSettings, ExecuteCommand};
-pub use insert_content::InsertContent;
-pub use list_files::ListFiles;
-pub use modify_file::ModifyFile;
-pub use read_file::ReadFile;
-pub use search_files::SearchFiles;
-pub use write_file::WriteFile;
+pub use execute_command::CommandSettings;
+use execute_command::ExecuteCommand;
 
 /// Whether commands may be run, and how.
 #[derive(Clone, Debug)]
@@ -47,13 +42,13 @@ pub fn standard(workspace: &Arc<Workspace>, commands: Commands) -> Result<Toolse
     let mut toolset = Toolset::new();
     let shared = || Arc::clone(workspace);
     let files: [Arc<dyn Tool>; 7] = [
-        Arc::new(ReadFile::new(shared())),
-        Arc::new(WriteFile::new(shared())),
-        Arc::new(ModifyFile::new(shared())),
-        Arc::new(ApplyDiff::new(shared())),
-        Arc::new(InsertContent::new(shared())),
-        Arc::new(SearchFiles::new(shared())),
-        Arc::new(ListFiles::new(shared())),
+        Arc::new(read_file::tool(shared())),
+        Arc::new(write_file::tool(shared())),
+        Arc::new(modify_file::tool(shared())),
+        Arc::new(apply_diff::tool(shared())),
+        Arc::new(insert_content::tool(shared())),
+        Arc::new(search_files::tool(shared())),
+        Arc::new(list_files::tool(shared())),
     ];
     for tool in files {
         toolset.add(tool)?;

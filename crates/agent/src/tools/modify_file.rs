@@ -6,22 +6,17 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use workspace::{RelPath, Workspace};
 
-use super::{Rewrite, arguments, blocking, declare, ended, existing, path, write};
+use super::on_files::OnFiles;
+use super::{Rewrite, declare, ended, existing, path, write};
 use crate::patch::{Lines, dominant_ending, nearest::nearest};
-use crate::tool::{Called, Effect, Fault, Given, Output, Tool};
+use crate::tool::{Effect, Fault, Output};
 
 const DOC: &str = "Changes a file that exists. With `edits`, each `old` text must be in the file exactly \
 once, white space included, and is replaced by `new`; the edits are made in order, all of them or, if one \
 does not fit, none. With `content`, the whole file gets that content. Give one of the two.";
 
-/// Changes pieces of files.
-pub struct ModifyFile {
-    workspace: Arc<Workspace>,
-    declaration: llm::Tool,
-}
-
 #[derive(Deserialize)]
-struct Arguments {
+pub(super) struct Arguments {
     path: String,
     content: Option<String>,
     edits: Option<Vec<Edit>>,
@@ -33,52 +28,33 @@ struct Edit {
     new: String,
 }
 
-impl ModifyFile {
-    /// On this workspace.
-    pub fn new(workspace: Arc<Workspace>) -> ModifyFile {
-        let edit = json!({
-            "type": "object",
-            "properties": {
-                "old": {"type": "string", "minLength": 1, "description": "Text that is in the file exactly once."},
-                "new": {"type": "string", "description": "What takes its place."},
-            },
-            "required": ["old", "new"],
-            "additionalProperties": false,
-        });
-        let schema = json!({
-            "type": "object",
-            "properties": {
-                "path": {"type": "string", "description": "The file, relative to the project's root."},
-                "edits": {"type": "array", "minItems": 1, "items": edit, "description": "Replacements, made in order."},
-                "content": {"type": "string", "description": "The whole new content, instead of `edits`."},
-            },
-            "required": ["path"],
-            "additionalProperties": false,
-        });
-        let declaration = declare("modify_file", DOC, schema);
-        ModifyFile {
-            workspace,
-            declaration,
-        }
-    }
-}
-
-impl Tool for ModifyFile {
-    fn declaration(&self) -> &llm::Tool {
-        &self.declaration
-    }
-
-    fn effect(&self) -> Effect {
-        Effect::Changes
-    }
-
-    fn call<'a>(&'a self, given: Given<'a>) -> Called<'a> {
-        Box::pin(async move {
-            let wanted: Arguments = arguments(given.arguments)?;
-            let workspace = Arc::clone(&self.workspace);
-            blocking(move || modify(&workspace, wanted)).await
-        })
-    }
+pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<Arguments> {
+    let edit = json!({
+        "type": "object",
+        "properties": {
+            "old": {"type": "string", "minLength": 1, "description": "Text that is in the file exactly once."},
+            "new": {"type": "string", "description": "What takes its place."},
+        },
+        "required": ["old", "new"],
+        "additionalProperties": false,
+    });
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "The file, relative to the project's root."},
+            "edits": {"type": "array", "minItems": 1, "items": edit, "description": "Replacements, made in order."},
+            "content": {"type": "string", "description": "The whole new content, instead of `edits`."},
+        },
+        "required": ["path"],
+        "additionalProperties": false,
+    });
+    let declaration = declare("modify_file", DOC, schema);
+    OnFiles::new(
+        workspace,
+        declaration,
+        Effect::Changes,
+        |workspace, wanted, _| modify(workspace, wanted),
+    )
 }
 
 fn modify(workspace: &Workspace, wanted: Arguments) -> Result<Output, Fault> {

@@ -8,64 +8,39 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use workspace::{RelPath, Workspace};
 
-use super::{arguments, blocking, declare, path, refused};
-use crate::tool::{Called, Deed, Effect, Fault, Given, Output, Tool};
+use super::on_files::OnFiles;
+use super::{declare, path, refused};
+use crate::tool::{Deed, Effect, Fault, Output};
 
 const DOC: &str = "Reads a text file of the project. Lines come as `NUMBER | TEXT`, numbered from 1; \
 the prefix is not part of the file. Without a range the file is read from its beginning, as far as \
 one result goes; `end_line` and `total_lines` say how far that was. Ranges beyond the end are cut to it.";
 
-/// Reads files.
-pub struct ReadFile {
-    workspace: Arc<Workspace>,
-    declaration: llm::Tool,
-}
-
 #[derive(Deserialize)]
-struct Arguments {
+pub(super) struct Arguments {
     path: String,
     start_line: Option<u64>,
     end_line: Option<u64>,
 }
 
-impl ReadFile {
-    /// On this workspace.
-    pub fn new(workspace: Arc<Workspace>) -> ReadFile {
-        let schema = json!({
-            "type": "object",
-            "properties": {
-                "path": {"type": "string", "description": "The file, relative to the project's root."},
-                "start_line": {"type": "integer", "minimum": 1, "description": "The first line wanted; 1 if left out."},
-                "end_line": {"type": "integer", "minimum": 1, "description": "The last line wanted; the end of the file if left out."},
-            },
-            "required": ["path"],
-            "additionalProperties": false,
-        });
-        let declaration = declare("read_file", DOC, schema);
-        ReadFile {
-            workspace,
-            declaration,
-        }
-    }
-}
-
-impl Tool for ReadFile {
-    fn declaration(&self) -> &llm::Tool {
-        &self.declaration
-    }
-
-    fn effect(&self) -> Effect {
-        Effect::Reads
-    }
-
-    fn call<'a>(&'a self, given: Given<'a>) -> Called<'a> {
-        Box::pin(async move {
-            let wanted: Arguments = arguments(given.arguments)?;
-            let workspace = Arc::clone(&self.workspace);
-            let bytes_max = given.output_bytes_max;
-            blocking(move || read(&workspace, &wanted, bytes_max)).await
-        })
-    }
+pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<Arguments> {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "The file, relative to the project's root."},
+            "start_line": {"type": "integer", "minimum": 1, "description": "The first line wanted; 1 if left out."},
+            "end_line": {"type": "integer", "minimum": 1, "description": "The last line wanted; the end of the file if left out."},
+        },
+        "required": ["path"],
+        "additionalProperties": false,
+    });
+    let declaration = declare("read_file", DOC, schema);
+    OnFiles::new(
+        workspace,
+        declaration,
+        Effect::Reads,
+        |workspace, wanted, bytes_max| read(workspace, &wanted, bytes_max),
+    )
 }
 
 fn read(workspace: &Workspace, wanted: &Arguments, bytes_max: usize) -> Result<Output, Fault> {

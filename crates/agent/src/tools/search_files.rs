@@ -6,8 +6,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use workspace::{Found, LineKind, Query, RelPath, SearchStop, Workspace};
 
-use super::{arguments, blocking, declare, path, refused};
-use crate::tool::{Called, Deed, Effect, Fault, Given, Output, Tool};
+use super::on_files::OnFiles;
+use super::{declare, path, refused};
+use crate::tool::{Deed, Effect, Fault, Output};
 
 const DOC: &str = "Searches the project's text files for lines that match a regular expression (Rust \
 syntax: no look-around, no back-references). What `.gitignore` names is left out. Matching lines come as \
@@ -19,14 +20,8 @@ const RESULTS_MAX: usize = 2_000;
 /// Passed-over files that are named.
 const SKIPPED_SHOWN_MAX: usize = 10;
 
-/// Searches files.
-pub struct SearchFiles {
-    workspace: Arc<Workspace>,
-    declaration: llm::Tool,
-}
-
 #[derive(Deserialize)]
-struct Arguments {
+pub(super) struct Arguments {
     pattern: String,
     path: Option<String>,
     glob: Option<String>,
@@ -34,45 +29,26 @@ struct Arguments {
     context: Option<usize>,
 }
 
-impl SearchFiles {
-    /// On this workspace.
-    pub fn new(workspace: Arc<Workspace>) -> SearchFiles {
-        let schema = json!({
-            "type": "object",
-            "properties": {
-                "pattern": {"type": "string", "minLength": 1, "description": "A regular expression, matched line by line; `(?i)` in front ignores case."},
-                "path": {"type": "string", "description": "A directory or file to look in; the whole project if left out."},
-                "glob": {"type": "string", "description": "Only files that match, such as `*.rs` or `src/**/*.ts`; with `!` in front, only others."},
-                "max_results": {"type": "integer", "minimum": 1, "maximum": RESULTS_MAX, "description": "How many matching lines to return; 100 if left out."},
-                "context": {"type": "integer", "minimum": 0, "maximum": 20, "description": "How many lines to show before and after a match."},
-            },
-            "required": ["pattern"],
-            "additionalProperties": false,
-        });
-        let declaration = declare("search_files", DOC, schema);
-        SearchFiles {
-            workspace,
-            declaration,
-        }
-    }
-}
-
-impl Tool for SearchFiles {
-    fn declaration(&self) -> &llm::Tool {
-        &self.declaration
-    }
-
-    fn effect(&self) -> Effect {
-        Effect::Reads
-    }
-
-    fn call<'a>(&'a self, given: Given<'a>) -> Called<'a> {
-        Box::pin(async move {
-            let wanted: Arguments = arguments(given.arguments)?;
-            let workspace = Arc::clone(&self.workspace);
-            blocking(move || search(&workspace, wanted)).await
-        })
-    }
+pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<Arguments> {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "pattern": {"type": "string", "minLength": 1, "description": "A regular expression, matched line by line; `(?i)` in front ignores case."},
+            "path": {"type": "string", "description": "A directory or file to look in; the whole project if left out."},
+            "glob": {"type": "string", "description": "Only files that match, such as `*.rs` or `src/**/*.ts`; with `!` in front, only others."},
+            "max_results": {"type": "integer", "minimum": 1, "maximum": RESULTS_MAX, "description": "How many matching lines to return; 100 if left out."},
+            "context": {"type": "integer", "minimum": 0, "maximum": 20, "description": "How many lines to show before and after a match."},
+        },
+        "required": ["pattern"],
+        "additionalProperties": false,
+    });
+    let declaration = declare("search_files", DOC, schema);
+    OnFiles::new(
+        workspace,
+        declaration,
+        Effect::Reads,
+        |workspace, wanted, _| search(workspace, wanted),
+    )
 }
 
 fn search(workspace: &Workspace, wanted: Arguments) -> Result<Output, Fault> {

@@ -6,61 +6,37 @@ use serde::Deserialize;
 use serde_json::json;
 use workspace::Workspace;
 
-use super::{Rewrite, arguments, blocking, declare, ended, line_count, path, refused, write};
-use crate::tool::{Called, Effect, Fault, Given, Output, Tool};
+use super::on_files::OnFiles;
+use super::{Rewrite, declare, ended, line_count, path, refused, write};
+use crate::tool::{Effect, Fault, Output};
 
 const DOC: &str = "Writes a whole file: creates it, with the directories above it, or replaces what is \
 there. A missing line end at its end is added. To change a part of a file, `apply_diff` or `modify_file` \
 are shorter and safer.";
 
-/// Writes whole files.
-pub struct WriteFile {
-    workspace: Arc<Workspace>,
-    declaration: llm::Tool,
-}
-
 #[derive(Deserialize)]
-struct Arguments {
+pub(super) struct Arguments {
     path: String,
     content: String,
 }
 
-impl WriteFile {
-    /// On this workspace.
-    pub fn new(workspace: Arc<Workspace>) -> WriteFile {
-        let schema = json!({
-            "type": "object",
-            "properties": {
-                "path": {"type": "string", "description": "The file, relative to the project's root."},
-                "content": {"type": "string", "description": "The whole content."},
-            },
-            "required": ["path", "content"],
-            "additionalProperties": false,
-        });
-        let declaration = declare("write_file", DOC, schema);
-        WriteFile {
-            workspace,
-            declaration,
-        }
-    }
-}
-
-impl Tool for WriteFile {
-    fn declaration(&self) -> &llm::Tool {
-        &self.declaration
-    }
-
-    fn effect(&self) -> Effect {
-        Effect::Changes
-    }
-
-    fn call<'a>(&'a self, given: Given<'a>) -> Called<'a> {
-        Box::pin(async move {
-            let wanted: Arguments = arguments(given.arguments)?;
-            let workspace = Arc::clone(&self.workspace);
-            blocking(move || write_whole(&workspace, wanted)).await
-        })
-    }
+pub(super) fn tool(workspace: Arc<Workspace>) -> OnFiles<Arguments> {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "The file, relative to the project's root."},
+            "content": {"type": "string", "description": "The whole content."},
+        },
+        "required": ["path", "content"],
+        "additionalProperties": false,
+    });
+    let declaration = declare("write_file", DOC, schema);
+    OnFiles::new(
+        workspace,
+        declaration,
+        Effect::Changes,
+        |workspace, wanted, _| write_whole(workspace, wanted),
+    )
 }
 
 fn write_whole(workspace: &Workspace, wanted: Arguments) -> Result<Output, Fault> {
