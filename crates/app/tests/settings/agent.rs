@@ -1,44 +1,14 @@
 //! `[agent]` and `[mcp.servers]` of `drawloom.toml`: what they set, and how mistakes are reported.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "tests build their own fixtures, and fail by panicking"
-)]
-
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use app::settings::McpServer;
-use app::{Fault, Settings, Surroundings};
 use exec::sandbox::{Network, Requirement, UnixSockets};
 
-fn resolve(file: &str, variables: &[(&str, &str)]) -> Result<Settings, Fault> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("drawloom.toml");
-    std::fs::write(&path, file).unwrap();
-    let mut surroundings = Surroundings::read(Some(Path::new("."))).unwrap();
-    let pairs = variables
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    surroundings.variables = pairs.collect();
-    Settings::resolve(Some(&path), &surroundings).map_err(|error| match error {
-        app::Error::Own(fault) => *fault,
-        other => panic!("{other}"),
-    })
-}
+use super::resolve;
 
-/// `expected` is `line:column message (hint)`.
 fn check_error(file: &str, expected: &str) {
-    let error = resolve(file, &[]).unwrap_err();
-    let place = error.place.unwrap();
-    let hint = error
-        .hint
-        .map_or(String::new(), |hint| format!(" ({hint})"));
-    assert_eq!(
-        format!("{}:{} {}{hint}", place.line, place.column, error.message),
-        expected
-    );
+    super::check_error(file, &[], expected);
 }
 
 const ALL: &str = r#"
