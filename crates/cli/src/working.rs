@@ -2,11 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
+use app::Project;
 use app::ai::{Mode, TapeWish, Wish};
-use app::tasks::{RunId, Start};
+use app::tasks::{self, Ended, Job, RunKind, Start};
 use clap::{Args, ValueEnum};
+use serde::Serialize;
+use serde_json::Value;
 
+use crate::exit::Trouble;
+use crate::interrupt;
+use crate::live::Live;
 use crate::output::{self, Form};
+use crate::session::Session;
 
 /// Who does the work, for every command that has some.
 #[derive(Args, Debug)]
@@ -47,14 +54,53 @@ impl Working {
         Form::from(self.json)
     }
 
-    pub(crate) fn start(&self) -> Start {
+    /// Does the work, watched, and ended by Ctrl-C.
+    pub(crate) fn watched<T>(
+        &self,
+        session: &Session,
+        project: &Project,
+        work: impl FnOnce(Job<'_>) -> T,
+    ) -> T {
+        let mut live = Live::new(self.form());
+        let _busy = interrupt::Busy::start();
+        let done = work(Job {
+            project,
+            surroundings: &session.surroundings,
+            wish: self.wish(),
+            start: self.start(),
+            observer: &mut live,
+            cancel: interrupt::cancel(),
+        });
+        live.finish();
+        done
+    }
+
+    /// Says that there is a run to go on with, before another is begun.
+    pub(crate) fn say_unfinished(
+        &self,
+        session: &Session,
+        project: &Project,
+        (kind, file): (RunKind, &Path),
+    ) -> Result<(), Trouble> {
+        if self.start() == Start::Resume || self.form() == Form::Json {
+            return Ok(());
+        }
+        if let Some(run) = tasks::unfinished(project, &session.surroundings, kind, file)? {
+            output::say(format!(
+                "note: run {run} of this file was not finished; `--resume` goes on with it"
+            ));
+        }
+        Ok(())
+    }
+
+    fn start(&self) -> Start {
         match self.resume {
             true => Start::Resume,
             false => Start::Anew,
         }
     }
 
-    pub(crate) fn wish(&self) -> Wish {
+    fn wish(&self) -> Wish {
         let mode = match (self.ai_mode, &self.replay) {
             (Some(WorkMode::Auto), _) => Some(Mode::Auto),
             (Some(WorkMode::Api), _) => Some(Mode::Api),
@@ -81,13 +127,23 @@ pub(crate) fn quoted(path: &Path) -> String {
     }
 }
 
-/// Says that there is something to go on with, before it is begun anew.
-pub(crate) fn say_unfinished(run: Option<RunId>) {
-    if let Some(run) = run {
-        output::say(format!(
-            "note: run {run} of this file was not finished; `--resume` goes on with it"
-        ));
+/// The last event of a run: what came of it, with the run's number and warnings in front.
+pub(crate) fn result_event<T>(
+    ended: &Ended<T>,
+    status: Option<&str>,
+    came: &impl Serialize,
+) -> Value {
+    let mut event = serde_json::Map::new();
+    event.insert("event".to_owned(), "result".into());
+    event.insert("run".to_owned(), ended.run.0.into());
+    if let Some(status) = status {
+        event.insert("status".to_owned(), status.into());
     }
+    event.insert("warnings".to_owned(), ended.warnings.clone().into());
+    if let Ok(Value::Object(fields)) = serde_json::to_value(came) {
+        event.extend(fields);
+    }
+    Value::Object(event)
 }
 
 /// Says what went wrong beside the work.

@@ -3,17 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use agent::plan::{PlanOutcome, PlanStatus, Standing};
-use app::tasks::{self, Ended, Job, RunKind, Shown, Start};
+use app::tasks::{self, Job, RunKind, Shown};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use crate::command::task;
 use crate::exit::{Exit, Trouble};
-use crate::interrupt;
-use crate::live::{Live, shown};
+use crate::live::shown;
 use crate::output::{self, Form, harmless};
 use crate::session::Session;
-use crate::working::{Working, quoted, say_unfinished, say_warnings};
+use crate::working::{Working, quoted, result_event, say_warnings};
 
 /// Make, run and look at plans of tasks
 ///
@@ -69,19 +68,9 @@ impl Create {
                 .hint("`--force` replaces it, `-o FILE` writes another"));
         }
         let form = self.working.form();
-        let mut live = Live::new(form);
-        let busy = interrupt::Busy::start();
-        let job = Job {
-            project: &project,
-            surroundings: &session.surroundings,
-            wish: self.working.wish(),
-            start: self.working.start(),
-            observer: &mut live,
-            cancel: interrupt::cancel(),
-        };
-        let ended = tasks::create_plan(job, &self.requirements, plan);
-        live.finish();
-        drop(busy);
+        let ended = self.working.watched(session, &project, |job| {
+            tasks::create_plan(job, &self.requirements, plan)
+        });
         let file = quoted(&self.requirements);
         let exit = task::report(
             ended?,
@@ -122,28 +111,16 @@ impl Run {
     fn run(&self, session: &Session) -> Result<Exit, Trouble> {
         let project = session.project()?;
         let form = self.working.form();
-        if self.working.start() == Start::Anew && form == Form::Text {
-            let kind = RunKind::Plan;
-            let surroundings = &session.surroundings;
-            say_unfinished(tasks::unfinished(&project, surroundings, kind, &self.file)?);
-        }
-        let mut live = Live::new(form);
-        let busy = interrupt::Busy::start();
-        let job = Job {
-            project: &project,
-            surroundings: &session.surroundings,
-            wish: self.working.wish(),
-            start: self.working.start(),
-            observer: &mut live,
-            cancel: interrupt::cancel(),
-        };
-        let ended = tasks::run_plan(job, &self.file);
-        live.finish();
-        drop(busy);
-        let ended = ended?;
+        let unfinished = (RunKind::Plan, self.file.as_path());
+        self.working.say_unfinished(session, &project, unfinished)?;
+        let run = |job: Job<'_>| tasks::run_plan(job, &self.file);
+        let ended = self.working.watched(session, &project, run)?;
         say_warnings(&ended.warnings, form);
         match form {
-            Form::Json => output::data(format!("{}\n", event(&ended)).as_bytes())?,
+            Form::Json => {
+                let event = result_event(&ended, None, &ended.came);
+                output::data(format!("{event}\n").as_bytes())?;
+            }
             Form::Text => output::styled(&text(&ended.came))?,
         }
         match ended.came.status {
@@ -151,15 +128,6 @@ impl Run {
             PlanStatus::Failed | PlanStatus::Stopped => Err(trouble(&ended.came, &self.file)),
         }
     }
-}
-
-fn event(ended: &Ended<PlanOutcome>) -> Value {
-    let mut event = json!({ "event": "result", "run": ended.run.0, "warnings": ended.warnings });
-    let body = serde_json::to_value(&ended.came);
-    if let (Value::Object(fields), Ok(Value::Object(body))) = (&mut event, body) {
-        fields.extend(body);
-    }
-    event
 }
 
 /// A line for each task, and the report of those that failed.

@@ -3,16 +3,15 @@
 use std::path::PathBuf;
 
 use agent::handlers::{Report, TaskFailure, TaskResult};
-use app::tasks::{self, Ended, Job, RunKind, Start, TaskEnd};
+use app::tasks::{self, Ended, Job, RunKind, TaskEnd};
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::exit::{Exit, Trouble};
-use crate::interrupt;
-use crate::live::{Live, shown, status_word, used};
+use crate::live::{shown, status_word, used};
 use crate::output::{self, Form};
 use crate::session::Session;
-use crate::working::{Working, quoted, say_unfinished, say_warnings};
+use crate::working::{Working, quoted, result_event, say_warnings};
 
 /// Have a model do a task
 ///
@@ -56,26 +55,10 @@ impl Run {
     fn run(&self, session: &Session) -> Result<Exit, Trouble> {
         let project = session.project()?;
         let form = self.working.form();
-        if self.working.start() == Start::Anew && form == Form::Text {
-            let kind = RunKind::Task;
-            let surroundings = &session.surroundings;
-            say_unfinished(tasks::unfinished(&project, surroundings, kind, &self.file)?);
-        }
-        let mut live = Live::new(form);
-        let busy = interrupt::Busy::start();
-        let ended = tasks::run_task(
-            Job {
-                project: &project,
-                surroundings: &session.surroundings,
-                wish: self.working.wish(),
-                start: self.working.start(),
-                observer: &mut live,
-                cancel: interrupt::cancel(),
-            },
-            &self.file,
-        );
-        live.finish();
-        drop(busy);
+        let unfinished = (RunKind::Task, self.file.as_path());
+        self.working.say_unfinished(session, &project, unfinished)?;
+        let run = |job: Job<'_>| tasks::run_task(job, &self.file);
+        let ended = self.working.watched(session, &project, run);
         let resume = format!("drawloom task run {} --resume", quoted(&self.file));
         report(ended?, form, &resume)
     }
@@ -95,15 +78,10 @@ pub(crate) fn report(ended: Ended<TaskEnd>, form: Form, resume: &str) -> Result<
 }
 
 fn event(ended: &Ended<TaskEnd>) -> Value {
-    let (status, body) = match &ended.came {
-        Ok(result) => ("completed", serde_json::to_value(result)),
-        Err(failure) => ("failed", serde_json::to_value(failure)),
-    };
-    let mut event = json!({ "event": "result", "run": ended.run.0, "status": status, "warnings": ended.warnings });
-    if let (Value::Object(fields), Ok(Value::Object(body))) = (&mut event, body) {
-        fields.extend(body);
+    match &ended.came {
+        Ok(result) => result_event(ended, Some("completed"), result),
+        Err(failure) => result_event(ended, Some("failed"), failure),
     }
-    event
 }
 
 fn text(ended: &Ended<TaskEnd>) -> String {
