@@ -34,6 +34,7 @@ mod policed;
 
 pub mod diff;
 pub mod fs;
+pub mod index;
 pub mod merge;
 
 pub use apply::{Applied, Durability, LOCK_WAIT_MAX, RecoverOutcome, Recovered};

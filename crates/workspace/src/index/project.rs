@@ -1,0 +1,116 @@
+//! `Project`: the files that were found, as a resolver of imports sees them.
+
+use std::collections::HashMap;
+
+use rustc_hash::FxBuildHasher;
+
+use super::language::{Facts, Language};
+use crate::{RelPath, Workspace};
+
+/// The largest manifest (`package.json`, `Cargo.toml`, `go.mod`) that is read.
+const MANIFEST_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// A file of an index: its place in tree order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct FileId(pub(crate) u32);
+
+impl FileId {
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// One file that was found and read.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    pub(crate) path: RelPath,
+    pub(crate) language: Language,
+    pub(crate) facts: Facts,
+}
+
+/// Every file of an index. Only what may be read and is not ignored is in it.
+pub(crate) struct Project<'p> {
+    space: &'p Workspace,
+    sources: &'p [Source],
+    by_path: HashMap<&'p str, FileId, FxBuildHasher>,
+    /// The files of each directory; the root's under the empty text.
+    by_dir: HashMap<&'p str, Vec<FileId>, FxBuildHasher>,
+}
+
+impl<'p> Project<'p> {
+    /// `sources` are in tree order.
+    pub(crate) fn new(space: &'p Workspace, sources: &'p [Source]) -> Self {
+        let mut by_path = HashMap::with_capacity_and_hasher(sources.len(), FxBuildHasher);
+        let mut by_dir: HashMap<&str, Vec<FileId>, FxBuildHasher> = HashMap::default();
+        for (id, source) in (0_u32..).map(FileId).zip(sources) {
+            let path = source.path.as_str();
+            by_path.insert(path, id);
+            by_dir.entry(dir_of(path)).or_default().push(id);
+        }
+        Self {
+            space,
+            sources,
+            by_path,
+            by_dir,
+        }
+    }
+
+    /// The file at this path: names with `/` between, from the root.
+    pub(crate) fn find(&self, path: &str) -> Option<FileId> {
+        self.by_path.get(path).copied()
+    }
+
+    /// Whether a file lies directly in this directory (the empty text is the root).
+    pub(crate) fn has_dir(&self, dir: &str) -> bool {
+        self.by_dir.contains_key(dir)
+    }
+
+    /// The files directly in this directory, in order.
+    pub(crate) fn files_in(&self, dir: &str) -> &[FileId] {
+        self.by_dir.get(dir).map_or(&[], Vec::as_slice)
+    }
+
+    /// All files, in tree order.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (FileId, &'p Source)> {
+        (0_u32..).map(FileId).zip(self.sources)
+    }
+
+    pub(crate) fn source(&self, id: FileId) -> &'p Source {
+        &self.sources[id.index()]
+    }
+
+    pub(crate) fn path(&self, id: FileId) -> &'p str {
+        self.source(id).path.as_str()
+    }
+
+    /// The text of a file of the project: a manifest, read anew under the policy. What cannot be
+    /// read is as if it were not there.
+    pub(crate) fn text(&self, path: &str) -> Option<String> {
+        let id = self.find(path)?;
+        let bytes = self
+            .space
+            .read_at_most(&self.source(id).path, MANIFEST_BYTES_MAX)
+            .ok()??;
+        String::from_utf8(bytes).ok()
+    }
+}
+
+/// The directory a path is in; the empty text for the root.
+pub(crate) fn dir_of(path: &str) -> &str {
+    path.rfind('/').map_or("", |cut| &path[..cut])
+}
+
+/// What `path` means from inside `dir`, `.` and `..` taken away; `None` when it leaves the project.
+pub(crate) fn join(dir: &str, path: &str) -> Option<String> {
+    let mut names: Vec<&str> = dir.split('/').filter(|name| !name.is_empty()).collect();
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => {
+                names.pop()?;
+            }
+            _ => names.push(name),
+        }
+    }
+    Some(names.join("/"))
+}
