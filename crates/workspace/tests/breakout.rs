@@ -622,13 +622,20 @@ fn a_directory_with_a_hundred_thousand_entries_is_bounded() {
     assert_eq!(found.stop.unwrap().limit(), "walk_entries_max");
 }
 
-const FLIPS: usize = 3_000;
+/// How often a race is run: where a reader waits for names to settle, a time that can be waited for.
+const RACES: usize = 3_000;
+const RACES_WAITING: usize = 150;
 
 /// One thread swaps names as fast as it can while the other uses them.
-fn race(scene: &Scene, flips: &[(&str, &str)], mut attempt: impl FnMut()) {
+fn race(scene: &Scene, flips: &[(&str, &str)], attempt: impl FnMut()) {
+    race_often(RACES, scene, flips, attempt);
+}
+
+fn race_often(races: usize, scene: &Scene, flips: &[(&str, &str)], mut attempt: impl FnMut()) {
     let dir = scene.project();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let _ended = Raised(&done);
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
                 for (from, to) in flips {
@@ -641,12 +648,20 @@ fn race(scene: &Scene, flips: &[(&str, &str)], mut attempt: impl FnMut()) {
                 }
             }
         });
-        for _ in 0..FLIPS {
+        for _ in 0..races {
             attempt();
         }
-        done.store(true, Ordering::Relaxed);
     });
     scene.assert_protected();
+}
+
+/// Raises a flag when dropped, so that an attempt that panics ends the other thread, too.
+struct Raised<'f>(&'f AtomicBool);
+
+impl Drop for Raised<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 #[test]
@@ -700,12 +715,39 @@ fn a_file_swapped_for_a_link_while_reading_leads_nowhere() {
         ("f", "hard"),
         ("aside", "f"),
     ];
-    race(&scene, &flips, || {
+    race_often(RACES_WAITING, &scene, &flips, || {
         silent(&scene.space.read_text(&path("f")));
         silent(&scene.space.search(&Query {
             path: path("f"),
             ..Query::new(SECRET)
         }));
+    });
+}
+
+#[test]
+fn a_hard_link_renamed_while_its_names_are_counted_is_not_counted_twice() {
+    let scene = Scene::new();
+    let dir = scene.project();
+    std::fs::hard_link(dir.join(".env"), dir.join("a")).unwrap();
+    race_often(RACES_WAITING, &scene, &[("a", "b"), ("b", "a")], || {
+        for name in ["a", "b"] {
+            silent(&scene.space.read_text(&path(name)));
+        }
+        silent(&scene.space.search(&Query::new(SECRET)));
+    });
+}
+
+#[test]
+fn a_directory_renamed_while_the_names_in_it_are_counted_is_not_counted_twice() {
+    let scene = Scene::new();
+    let dir = scene.project();
+    std::fs::create_dir(dir.join("a")).unwrap();
+    std::fs::hard_link(dir.join(".env"), dir.join("a/x")).unwrap();
+    race_often(RACES_WAITING, &scene, &[("a", "b"), ("b", "a")], || {
+        for name in ["a/x", "b/x"] {
+            silent(&scene.space.read_text(&path(name)));
+        }
+        silent(&scene.space.search(&Query::new(SECRET)));
     });
 }
 

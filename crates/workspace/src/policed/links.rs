@@ -4,11 +4,19 @@
 //! names. What can be known is how many names it has, and how many of them are
 //! readable places of this project. If some are missing, the file may be a
 //! refused one, or one from outside, under a harmless name.
+//!
+//! Names are counted one after the other, and whoever renames a file meanwhile
+//! could have one name counted twice. A rename changes the file's change time,
+//! so only files count whose change time stays the same and is old enough to
+//! tell. A directory renamed meanwhile is the same directory.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
 
 use rustix::fs::Stat;
+use rustix::time::{ClockId, clock_gettime};
 
 use super::Workspace;
 use super::scan::{self, Filter};
@@ -17,25 +25,92 @@ use crate::floor::{HOME, STAGING};
 use crate::policy::HardLinks;
 use crate::{Error, Kind, RelPath, Rule};
 
-/// How often the names are counted again when the number of names changed
-/// meanwhile, as it does while changes are applied.
+/// How often the names are counted again when they changed meanwhile, as they
+/// do while changes are applied.
 const COUNTS_MAX: usize = 3;
 
-/// How many readable names each file with several names has.
+/// How old a change must be to be told from one that follows it: more than the
+/// tick with which the kernel stamps files, which is 10 ms at most.
+const SETTLED_AFTER: Duration = Duration::from_millis(20);
+
+/// The readable names of each file with several names.
 #[derive(Debug, Default)]
 pub(super) struct Census {
-    names: HashMap<(u64, u64), u64>,
+    files: HashMap<Identity, Counted>,
+    /// The first moment at which a change may be mistaken for an earlier one.
+    unsure_from: Moment,
+}
+
+/// Seconds and nanoseconds.
+type Moment = (i64, i64);
+/// Device and number.
+type Identity = (u64, u64);
+
+#[derive(Debug)]
+struct Counted {
+    changed: Moment,
+    was_moved: bool,
+    names: HashSet<(Identity, String)>,
+}
+
+/// What is known of a file's names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Names {
+    /// It has one, or all may be read.
+    Readable,
+    /// Only so many may be read.
+    ReadableOnly(u64),
+    /// They changed while they were counted.
+    Changing,
 }
 
 impl Census {
-    pub(super) fn count(&self, stat: &Stat) -> u64 {
-        self.names.get(&identity(stat)).copied().unwrap_or(0)
+    fn new() -> Self {
+        let now = clock_gettime(ClockId::Realtime);
+        let (second, tick) = (1_000_000_000, i64::from(SETTLED_AFTER.subsec_nanos()));
+        let unsure_from = match now.tv_nsec >= tick {
+            true => (now.tv_sec, now.tv_nsec - tick),
+            false => (now.tv_sec - 1, now.tv_nsec + second - tick),
+        };
+        Self {
+            files: HashMap::new(),
+            unsure_from,
+        }
     }
 
-    fn note(&mut self, stat: &Stat) {
-        if kind_of(stat) == Kind::File && links_of(stat) > 1 {
-            *self.names.entry(identity(stat)).or_default() += 1;
+    pub(super) fn names_of(&self, stat: &Stat) -> Names {
+        if changed_at(stat) >= self.unsure_from {
+            return Names::Changing;
         }
+        match self.files.get(&identity(stat)) {
+            None => Names::ReadableOnly(0),
+            Some(counted) if counted.was_moved || counted.changed != changed_at(stat) => {
+                Names::Changing
+            }
+            Some(counted) if counted.names.len() as u64 >= links_of(stat) => Names::Readable,
+            Some(counted) => Names::ReadableOnly(counted.names.len() as u64),
+        }
+    }
+
+    /// Notes the file `name` in `dir`, if it has other names.
+    fn note(&mut self, dir: BorrowedFd<'_>, name: &str) {
+        let Ok(Some(found)) = stat(dir, name) else {
+            return;
+        };
+        if kind_of(&found) != Kind::File || links_of(&found) <= 1 {
+            return;
+        }
+        let Ok(parent) = rustix::fs::fstat(dir) else {
+            return;
+        };
+        let changed = changed_at(&found);
+        let counted = self.files.entry(identity(&found)).or_insert(Counted {
+            changed,
+            was_moved: false,
+            names: HashSet::new(),
+        });
+        counted.was_moved |= counted.changed != changed;
+        counted.names.insert((identity(&parent), name.to_owned()));
     }
 }
 
@@ -43,31 +118,32 @@ impl Workspace {
     /// The rule against reading this opened file by its names, if there is one.
     pub(super) fn check_links(&self, file: &File, stat: &Stat) -> Result<Result<(), Rule>, Error> {
         let mut stat = *stat;
-        let mut refusal = Ok(());
+        let mut names = Names::Changing;
         for _ in 0..COUNTS_MAX {
-            let names = links_of(&stat);
-            if names <= 1 || self.policy.hard_links() == HardLinks::Trusted {
+            if links_of(&stat) <= 1 || self.policy.hard_links() == HardLinks::Trusted {
                 return Ok(Ok(()));
             }
-            let readable = self.census()?.count(&stat);
-            if readable >= names {
-                return Ok(Ok(()));
-            }
-            refusal = Err(Rule::HardLink { names, readable });
-            let now = rustix::fs::fstat(file)
-                .map_err(|errno| Error::io("looking at", &"an opened file", errno))?;
-            if links_of(&now) == names {
+            names = self.census()?.names_of(&stat);
+            if names != Names::Changing {
                 break;
             }
-            stat = now;
+            std::thread::sleep(SETTLED_AFTER);
+            stat = rustix::fs::fstat(file)
+                .map_err(|errno| Error::io("looking at", &"an opened file", errno))?;
         }
-        Ok(refusal)
+        let readable = match names {
+            Names::Readable => return Ok(Ok(())),
+            Names::ReadableOnly(readable) => readable,
+            Names::Changing => 0,
+        };
+        let names = links_of(&stat);
+        Ok(Err(Rule::HardLink { names, readable }))
     }
 
     /// Under which names that may be read the files of these names can be found, too; none where
     /// the policy trusts hard links.
     pub fn other_names(&self, names: &[RelPath]) -> Result<Vec<RelPath>, Error> {
-        let linked: HashSet<(u64, u64)> = names
+        let linked: HashSet<Identity> = names
             .iter()
             .filter_map(|name| self.stat_of(name))
             .filter(|stat| kind_of(stat) == Kind::File && links_of(stat) > 1)
@@ -95,9 +171,15 @@ impl Workspace {
         stat(dir, path.file_name()?).ok().flatten()
     }
 
+    /// As [`Workspace::census`], once, for all files that nobody renames from now on.
+    pub(super) fn census_settled(&self) -> Result<Census, Error> {
+        std::thread::sleep(SETTLED_AFTER);
+        self.census()
+    }
+
     /// Counts the names of all files with several names, where they may be read.
-    pub(super) fn census(&self) -> Result<Census, Error> {
-        let mut census = Census::default();
+    fn census(&self) -> Result<Census, Error> {
+        let mut census = Census::new();
         let filter = Filter::readable(&self.policy);
         scan::visit(
             &self.root,
@@ -105,10 +187,7 @@ impl Workspace {
             &filter,
             |dir, entry| {
                 if entry.kind == Kind::File {
-                    let name = entry.path.file_name().unwrap_or_default();
-                    if let Ok(Some(stat)) = stat(dir, name) {
-                        census.note(&stat);
-                    }
+                    census.note(dir, entry.path.file_name().unwrap_or_default());
                 }
             },
         )?;
@@ -127,11 +206,17 @@ impl Workspace {
         };
         let names = scan::names(dir, &staging, self.limits.walk_entries_max);
         for (name, _) in names.map(|read| read.names).unwrap_or_default() {
-            if let Ok(Some(stat)) = stat(dir, &name) {
-                census.note(&stat);
-            }
+            census.note(dir, &name);
         }
     }
+}
+
+#[allow(
+    clippy::unnecessary_cast,
+    reason = "the fields' types differ between operating systems"
+)]
+fn changed_at(stat: &Stat) -> Moment {
+    (stat.st_ctime as i64, stat.st_ctime_nsec as i64)
 }
 
 #[allow(
@@ -139,7 +224,7 @@ impl Workspace {
     clippy::cast_sign_loss,
     reason = "the fields' types differ between operating systems"
 )]
-fn identity(stat: &Stat) -> (u64, u64) {
+fn identity(stat: &Stat) -> Identity {
     (stat.st_dev as u64, stat.st_ino as u64)
 }
 

@@ -19,7 +19,7 @@ use super::{CONTEXT_LINES_MAX, Query};
 use crate::descent::{Descent, kind_of, open_dir};
 use crate::policed::Workspace;
 use crate::policed::ignored::Ignores;
-use crate::policed::links::{Census, links_of};
+use crate::policed::links::{Census, Names, links_of};
 use crate::policed::read::{on_kernel_filesystem, open_at, size_of};
 use crate::policed::scan::Filter;
 use crate::policy::HardLinks;
@@ -347,16 +347,18 @@ impl<'s> Crew<'s> {
             return Some("it is a file of the kernel's".to_owned());
         }
         let names = links_of(stat);
-        if names > 1 && self.space.policy.hard_links() == HardLinks::Judged {
-            let census = self.census.get_or_init(|| self.space.census().ok());
-            let readable = census.as_ref().map_or(0, |census| census.count(stat));
-            if readable < names {
-                return Some(format!(
-                    "it is a hard link with {names} names, of which {readable} may be read in this project"
-                ));
-            }
+        if names <= 1 || self.space.policy.hard_links() == HardLinks::Trusted {
+            return None;
         }
-        None
+        let census = self.census.get_or_init(|| self.space.census_settled().ok());
+        let known = census.as_ref().map(|census| census.names_of(stat));
+        match known.unwrap_or(Names::ReadableOnly(0)) {
+            Names::Readable => None,
+            Names::ReadableOnly(readable) => Some(format!(
+                "it is a hard link with {names} names, of which {readable} may be read in this project"
+            )),
+            Names::Changing => Some("its names change while it is searched".to_owned()),
+        }
     }
 
     /// Whether there are enough results before `path`.
