@@ -248,7 +248,7 @@ pub fn expected_usage(request: &Request) -> Usage {
         .messages
         .iter()
         .flat_map(|message| &message.parts)
-        .map(part_bytes)
+        .map(Part::bytes)
         .sum();
     let tools: usize = request
         .tools
@@ -259,15 +259,6 @@ pub fn expected_usage(request: &Request) -> Usage {
         input: estimate_tokens(system + messages + tools),
         output: u64::from(request.max_tokens).min(EXPECTED_OUTPUT_TOKENS_MAX),
         ..Usage::default()
-    }
-}
-
-fn part_bytes(part: &Part) -> usize {
-    match part {
-        Part::Text(text) => text.len(),
-        Part::Reasoning(reasoning) => reasoning.text.len(),
-        Part::ToolCall(call) => call.name.len() + call.arguments.raw().len(),
-        Part::ToolResult(result) => result.content.len(),
     }
 }
 
@@ -337,7 +328,7 @@ impl<M: Model> Metered<M> {
     fn entry(&self, request: &Request, response: &Response) -> Entry {
         let (provider, model) = (self.provider, response.model.clone());
         if !response.usage.is_reported() {
-            let said: usize = response.parts.iter().map(part_bytes).sum();
+            let said: usize = response.parts.iter().map(Part::bytes).sum();
             let usage = Usage {
                 output: estimate_tokens(said),
                 ..expected_usage(request)

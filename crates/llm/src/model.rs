@@ -202,6 +202,18 @@ pub enum Part {
     ToolResult(ToolResult),
 }
 
+impl Part {
+    /// How long its text is.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Part::Text(text) => text.len(),
+            Part::Reasoning(reasoning) => reasoning.text.len(),
+            Part::ToolCall(call) => call.name.len() + call.arguments.raw().len(),
+            Part::ToolResult(result) => result.content.len(),
+        }
+    }
+}
+
 /// What the model thought. Some providers want it back, unchanged, in the next request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reasoning {

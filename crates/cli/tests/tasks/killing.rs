@@ -2,8 +2,8 @@
 //! side effect happens twice.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader};
-use std::process::Stdio;
+use std::io::{BufRead as _, BufReader, Lines};
+use std::process::{Child, ChildStdout, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -50,6 +50,19 @@ fn model() -> Model {
         Format::OpenAi,
         vec![("Tell it.", telling), ("Count up.", counting)],
     )
+}
+
+/// Begins a command that prints events, and returns once one with this in it was printed.
+fn begin(project: &Project, command: &str, event: &str) -> (Child, Lines<BufReader<ChildStdout>>) {
+    let mut child = project
+        .command(command)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    while !lines.next().unwrap().unwrap().contains(event) {}
+    (child, lines)
 }
 
 fn fresh(model: &Model) -> Project {
@@ -160,14 +173,7 @@ fn a_run_under_way_cannot_be_resumed_and_one_that_was_killed_can() {
     let project = project(Format::OpenAi, &model, "");
     let task = r#"{"subtask_id": "t", "type": "code_generation", "description": "Wait."}"#;
     project.write("task.json", task);
-    let mut child = project
-        .command("task run task.json --json")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    while !lines.next().unwrap().unwrap().contains("turn_started") {}
+    let (mut child, _lines) = begin(&project, "task run task.json --json", "turn_started");
 
     let refused = project.run("task run task.json --resume");
     assert_eq!(refused.exit, 1, "{}", refused.err);
@@ -191,14 +197,7 @@ fn a_plan_under_way_is_shown_so_and_one_that_was_left_is_offered_to_go_on() {
     let slow = Say::Slowly(20_000, Box::new(Say::Text("Late.")));
     let model = Model::saying(Format::OpenAi, vec![slow]);
     let project = fresh(&model);
-    let mut child = project
-        .command("plan run plan.json --json")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    while !lines.next().unwrap().unwrap().contains("turn_started") {}
+    let (mut child, _lines) = begin(&project, "plan run plan.json --json", "turn_started");
     let shown = project.run("plan show plan.json");
     assert!(shown.out.contains('▶'), "{}", shown.out);
     assert!(shown.err.contains("a run is under way"), "{}", shown.err);
@@ -238,14 +237,7 @@ fn ctrl_c_keeps_what_is_done_and_ends_with_130() {
     let project = project(Format::OpenAi, &model, "");
     let task = r#"{"subtask_id": "t", "type": "code_generation", "description": "Wait."}"#;
     project.write("task.json", task);
-    let mut child = project
-        .command("task run task.json --json")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    while !lines.next().unwrap().unwrap().contains("\"committed\"") {}
+    let (mut child, _lines) = begin(&project, "task run task.json --json", "\"committed\"");
     std::thread::sleep(Duration::from_millis(200));
     let kill = std::process::Command::new("kill")
         .args(["-INT", &child.id().to_string()])

@@ -54,13 +54,6 @@ impl Entries {
 fn bytes_about(request: &Request) -> usize {
     const AROUND: usize = 4096;
     let parts = request.messages.iter().flat_map(|message| &message.parts);
-    let texts: usize = parts
-        .map(|part| match part {
-            Part::Text(text) => text.len(),
-            Part::Reasoning(reasoning) => reasoning.text.len(),
-            Part::ToolCall(call) => call.arguments.raw().len(),
-            Part::ToolResult(result) => result.content.len(),
-        })
-        .sum();
+    let texts: usize = parts.map(Part::bytes).sum();
     AROUND + texts + texts / 8
 }
