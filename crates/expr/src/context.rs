@@ -20,6 +20,7 @@ pub struct Context<'h> {
     globals: &'h Object,
     now_ms: Option<f64>,
     undefined: Option<Vec<UndefinedName>>,
+    lenient: bool,
 }
 
 /// A free name that neither the state nor the globals had, seen in strict mode.
@@ -40,6 +41,7 @@ impl<'h> Context<'h> {
             globals,
             now_ms: None,
             undefined: None,
+            lenient: false,
         }
     }
 
@@ -48,6 +50,19 @@ impl<'h> Context<'h> {
     pub fn with_now_ms(mut self, now_ms: f64) -> Self {
         self.now_ms = Some(now_ms);
         self
+    }
+
+    /// Makes every property and method of `undefined` and `null` read as `undefined`, as if each
+    /// were reached by `?.`.
+    #[must_use]
+    pub fn lenient(mut self) -> Self {
+        self.lenient = true;
+        self
+    }
+
+    /// Whether what is read of this value is `undefined` rather than an error.
+    pub(crate) fn forgives(&self, object: &Value) -> bool {
+        self.lenient && object.is_nullish()
     }
 
     /// Starts noting undefined names; they still read as `undefined`.
@@ -158,5 +173,33 @@ impl<'h> Context<'h> {
 
     pub(crate) fn has_global(&self, name: &str) -> bool {
         self.globals.contains(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Context, Frame, Limits, Object, Scope, compile};
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    #[test]
+    fn a_lenient_context_reads_nothing_of_nothing() {
+        let state = serde_json::json!({ "a": { "list": [1] }, "none": null });
+        for (source, expected) in [
+            ("a.b.c", "undefined"),
+            ("none.x.y", "undefined"),
+            ("a.b.filter(x => x).length", "undefined"),
+            ("nobody.at[1]", "undefined"),
+            ("nobody.score >= 80", "boolean"),
+            ("a.list.length", "number"),
+        ] {
+            let expr = compile(source, &mut Scope::new()).unwrap();
+            let globals = Object::new();
+            let state = Object::from_json_map(state.as_object().unwrap());
+            let frame = Frame::root(Rc::new(RefCell::new(state)), 0);
+            let mut cx = Context::new(Limits::default(), &globals).lenient();
+            let value = expr.eval(&mut cx, &frame).unwrap();
+            assert_eq!(value.type_of(), expected, "{source}");
+        }
     }
 }

@@ -24,7 +24,7 @@ impl Node {
                     return Ok(value.forced());
                 }
                 let object = member.object.eval(cx, frame)?;
-                member.read(&object)
+                member.read(cx, &object)
             }
             Node::Index(index) => {
                 let object = index.object.eval(cx, frame)?;
@@ -149,7 +149,7 @@ impl Node {
                 if member.optional && object.is_nullish() {
                     return Ok(None);
                 }
-                member.read(&object).map(Some)
+                member.read(cx, &object).map(Some)
             }
             Node::Index(index) => {
                 let Some(object) = index.object.chain(cx, frame)? else {
@@ -184,7 +184,10 @@ impl Node {
 }
 
 impl Member {
-    fn read(&self, object: &Value) -> Result<Value, Error> {
+    fn read(&self, cx: &Context<'_>, object: &Value) -> Result<Value, Error> {
+        if cx.forgives(object) {
+            return Ok(Value::Undefined);
+        }
         property::get(object, &self.name).map_err(|e| e.at(self.at))
     }
 }
@@ -197,6 +200,9 @@ impl Index {
         object: &Value,
     ) -> Result<Value, Error> {
         let index = self.index.eval(cx, frame)?;
+        if cx.forgives(object) {
+            return Ok(Value::Undefined);
+        }
         property::get_index(cx, object, &index).map_err(|e| e.at(self.at))
     }
 }

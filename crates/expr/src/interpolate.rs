@@ -42,6 +42,43 @@ pub fn iterate(cx: &mut Context<'_>, value: &Value) -> Result<Option<Vec<Value>>
     builtins::iterate(cx, value)
 }
 
+/// A piece of a string with `{{ }}` in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece<'t> {
+    Text(&'t str),
+    /// What stands between the braces, and the byte at which it does.
+    Expression {
+        source: &'t str,
+        offset: usize,
+    },
+}
+
+/// Splits a text at its `{{ }}`, without compiling what is inside.
+pub fn pieces(text: &str) -> Result<Vec<Piece<'_>>, Error> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some(open) = rest.find("{{") {
+        let start = text.len() - rest.len() + open;
+        if open > 0 {
+            pieces.push(Piece::Text(&rest[..open]));
+        }
+        let inside = &rest[open + 2..];
+        let Some(close) = closing_braces(inside) else {
+            let offset = u32::try_from(start).unwrap_or(u32::MAX);
+            return Err(Error::new(crate::Code::Parser, "Missing token \"}}\"").at(offset));
+        };
+        pieces.push(Piece::Expression {
+            source: &inside[..close],
+            offset: start + 2,
+        });
+        rest = &inside[close + 2..];
+    }
+    if !rest.is_empty() {
+        pieces.push(Piece::Text(rest));
+    }
+    Ok(pieces)
+}
+
 /// A string with `{{ }}` in it, compiled.
 #[derive(Debug)]
 pub struct Interpolation {
@@ -59,25 +96,16 @@ impl Interpolation {
     /// start of `text`.
     pub fn compile(text: &str) -> Result<Self, Error> {
         let mut parts = Vec::new();
-        let mut rest = text;
-        while let Some(open) = rest.find("{{") {
-            let start = text.len() - rest.len() + open;
-            if open > 0 {
-                parts.push(Part::Text(rest[..open].to_owned()));
-            }
-            let inside = &rest[open + 2..];
-            let Some(close) = closing_braces(inside) else {
-                let offset = u32::try_from(start).unwrap_or(u32::MAX);
-                return Err(Error::new(crate::Code::Parser, "Missing token \"}}\"").at(offset));
-            };
-            let offset = u32::try_from(start + 2).unwrap_or(u32::MAX);
-            let expr = compile_filtered(&inside[..close], &mut Scope::new())
-                .map_err(|error| error.shifted(offset))?;
-            parts.push(Part::Expr { expr, offset });
-            rest = &inside[close + 2..];
-        }
-        if !rest.is_empty() {
-            parts.push(Part::Text(rest.to_owned()));
+        for piece in pieces(text)? {
+            parts.push(match piece {
+                Piece::Text(text) => Part::Text(text.to_owned()),
+                Piece::Expression { source, offset } => {
+                    let offset = u32::try_from(offset).unwrap_or(u32::MAX);
+                    let expr = compile_filtered(source, &mut Scope::new())
+                        .map_err(|error| error.shifted(offset))?;
+                    Part::Expr { expr, offset }
+                }
+            });
         }
         Ok(Self { parts })
     }

@@ -37,6 +37,7 @@ mod nesting;
 mod operators;
 mod parse;
 mod property;
+mod references;
 mod regex;
 mod scope;
 mod value;
@@ -44,7 +45,7 @@ mod value;
 pub use context::{Context, UndefinedName};
 pub use convert::{number_to_string, same_value_zero, strict_equals, to_number, to_text};
 pub use error::{Code, Error, Place};
-pub use interpolate::{Interpolation, evaluate, interpolate, iterate};
+pub use interpolate::{Interpolation, Piece, evaluate, interpolate, iterate, pieces};
 pub use ir::{Arrow, Expr, Pattern, Shape};
 pub use limits::Limits;
 pub use parse::{
@@ -52,6 +53,7 @@ pub use parse::{
     compile_let,
 };
 pub use property::get as get_property;
+pub use references::{Reference, references};
 pub use regex::Regex;
 pub use scope::{Scope, Slot};
 pub use value::{Builtin, Frame, Function, HostFn, Lazy, List, Member, NativeFn, Object, Value};

@@ -237,7 +237,7 @@ fn invalid_let(source: &str) -> Error {
 }
 
 /// Parses `source` and hands the tree on while the parser's memory lives.
-fn parsed<R>(
+pub(crate) fn parsed<R>(
     source: &str,
     lower: impl FnOnce(&Expression<'_>, Parsed<'_>) -> Result<R, Error>,
 ) -> Result<R, Error> {
