@@ -10,7 +10,7 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, V
 
 use crate::command::{
     ai, completions, cost, demo, doctor, import, init, kit, man, plan, recipe, run, schema, task,
-    template, update,
+    template, update, workflow,
 };
 use crate::exit::{Exit, Trouble};
 use crate::split;
@@ -88,6 +88,8 @@ pub(crate) enum Command {
     Task(task::Task),
     #[command(subcommand)]
     Plan(plan::Plan),
+    #[command(subcommand)]
+    Workflow(workflow::Workflow),
     Schema(schema::Schema),
     #[command(subcommand)]
     Kit(kit::Kit),
@@ -108,10 +110,11 @@ pub(crate) enum Reading {
 }
 
 /// The groups of the first page of help; a test sees to it that no command is left out.
-pub(crate) const GROUPS: [(&str, &[&str]); 5] = [
+pub(crate) const GROUPS: [(&str, &[&str]); 6] = [
     ("Generate", &["run", "update", "recipe", "template"]),
     ("Ask", &["ai", "cost"]),
     ("Work", &["task", "plan", "schema"]),
+    ("Weave", &["workflow"]),
     ("Share", &["kit", "import"]),
     ("Set up", &["init", "demo", "doctor", "completions", "man"]),
 ];

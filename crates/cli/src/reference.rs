@@ -65,6 +65,7 @@ Fields may be added, none change meaning.
 | `ai ask` | `{answer, mode, calls: [{provider, model, usage, micro_usd}]}` |
 | `ai models` | `{providers: [{provider, models: [{model, title, context_tokens}]}]}` |
 | `cost` | `{since, by, sums: [{day, calls, usage, micro_usd, unpriced_calls}], total}` |
+| `workflow parse` | `{direction, nodes: [{id, text, shape}], edges: [{from, to, label, kind, stroke, length}], subgraphs: [{id, title, nodes}]}` |
 | `recipe list` | `{recipes: [{id, name, description, path}]}` |
 | `recipe info` | `{name, description, variables: {name: {type, required, …}}, steps, examples}` |
 | `recipe validate` | `{valid, recipes: [{recipe, valid, error}]}` |

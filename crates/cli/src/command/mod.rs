@@ -16,6 +16,7 @@ pub(crate) mod schema;
 pub(crate) mod task;
 pub(crate) mod template;
 pub(crate) mod update;
+pub(crate) mod workflow;
 
 use crate::arguments::{Cli, Command};
 use crate::exit::{Exit, Trouble};
@@ -32,6 +33,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Trouble> {
         Command::Cost(cost) => cost.run(&session),
         Command::Task(task) => task.run(&session),
         Command::Plan(plan) => plan.run(&session),
+        Command::Workflow(workflow) => workflow.run(&session),
         Command::Schema(schema) => schema.run(),
         Command::Kit(kit) => kit.run(&session),
         Command::Import(import) => import.run(&session),

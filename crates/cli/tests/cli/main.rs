@@ -13,6 +13,7 @@ mod project;
 
 mod usage;
 
+mod diagrams;
 mod importing;
 mod interruption;
 mod kits;
