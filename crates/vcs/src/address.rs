@@ -62,6 +62,27 @@ pub(crate) fn redacted(text: &str, address: &str) -> String {
     }
 }
 
+/// `text` without the user and password of any address in it.
+pub(crate) fn without_credentials(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let (before, after) = rest.split_at(at + 3);
+        shown.push_str(before);
+        let ends = |c: char| c == '/' || c.is_whitespace() || "'\"<>`".contains(c);
+        let authority = &after[..after.find(ends).unwrap_or(after.len())];
+        rest = match authority.rfind('@') {
+            Some(at) => {
+                shown.push_str("***");
+                &after[at..]
+            }
+            None => after,
+        };
+    }
+    shown.push_str(rest);
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +126,23 @@ mod tests {
         }
         for revision in ["", "-f", "a b", "a..b", "a:b", "a~1", "a^", "a\n"] {
             assert!(check_revision(revision).is_err(), "{revision:?}");
+        }
+    }
+
+    #[test]
+    fn no_address_keeps_its_password() {
+        for (text, shown) in [
+            ("", ""),
+            ("no address", "no address"),
+            ("https://host/a@b", "https://host/a@b"),
+            (
+                "to https://u:p@host/x and 'ssh://git@h:22/y'",
+                "to https://***@host/x and 'ssh://***@h:22/y'",
+            ),
+            ("https://u:p@ss@host", "https://***@host"),
+            ("://@", "://***@"),
+        ] {
+            assert_eq!(without_credentials(text), shown);
         }
     }
 

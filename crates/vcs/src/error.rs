@@ -9,7 +9,7 @@ pub enum ErrorKind {
     NoGit,
     /// The address cannot be one of a repository.
     BadAddress,
-    /// The repository could not be fetched.
+    /// The remote or the forge could not be reached, or broke off.
     Unreachable,
     /// There is no such branch, tag or commit.
     UnknownRevision,
@@ -17,15 +17,49 @@ pub enum ErrorKind {
     NotARepository,
     /// The directory to fetch into is in use.
     Occupied,
-    /// Git took longer than allowed.
+    /// Git does not trust the repository, because somebody else owns it.
+    Untrusted,
+    /// A lock file is in the way: another git is at work, or one died.
+    Locked,
+    /// Nothing has been committed in the repository yet.
+    NoCommits,
+    /// A path leads out of the work tree, or into git's own directory.
+    BadPath,
+    /// A path is in a git repository of its own inside the work tree.
+    NestedRepository,
+    /// There is nothing to commit.
+    NothingToCommit,
+    /// The commit could not be signed.
+    SigningFailed,
+    /// The name cannot be one of a branch.
+    BadBranch,
+    /// Another branch is in the way of this one.
+    BranchTaken,
+    /// The repository has no such remote.
+    NoRemote,
+    /// The remote or the forge does not know us, or does not let us.
+    Unauthorized,
+    /// A rule of the remote or the forge refuses it: a hook, a protected branch, a bad field.
+    Refused,
+    /// The remote's branch has commits that ours has not.
+    NotFastForward,
+    /// There is no such repository on the remote or the forge, or we may not see it.
+    NotFound,
+    /// The forge wants to be left alone for longer than we wait.
+    RateLimited,
+    /// The forge answered what cannot be understood.
+    BadAnswer,
+    /// Something is larger than its limit, which the message names.
+    TooLarge,
+    /// It took longer than allowed.
     TimedOut,
     /// Somebody asked for it to stop.
     Cancelled,
-    /// Git failed in another way.
+    /// It failed in another way.
     Failed,
 }
 
-/// A git operation that failed.
+/// An operation of git or a forge that failed.
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,

@@ -7,6 +7,8 @@ use std::time::Duration;
 use exec::{Cancel, Env, Invocation, Outcome, Status};
 
 use crate::address::{check_address, check_revision, redacted};
+use crate::call::{Call, Limit};
+use crate::complaint::{blame, complaint};
 use crate::{Commit, Error, ErrorKind};
 
 /// How long fetching a repository may take.
@@ -27,14 +29,30 @@ const REDIRECTIONS: &[&str] = &[
     "GIT_PREFIX",
 ];
 
-/// Settings that hold for every call: no command as a transport, no hooks.
+/// Variables that make git say more than what went wrong, and say it with secrets.
+const TRACES: &[&str] = &[
+    "GIT_TRACE",
+    "GIT_TRACE_CURL",
+    "GIT_TRACE_PACKET",
+    "GIT_TRACE_SETUP",
+    "GIT_TRACE2",
+    "GIT_CURL_VERBOSE",
+];
+
+/// Settings that hold for every call: no command as a transport, no hooks, no watcher of files
+/// that a repository could name, and no housekeeping in a repository that is the user's.
 const SETTINGS: &[&str] = &[
     "protocol.ext.allow=never",
     "protocol.fd.allow=never",
     "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
     "init.defaultBranch=main",
     "advice.detachedHead=false",
 ];
+
+const FETCH: Limit = Limit::new("FETCH_TIMEOUT_MAX", FETCH_TIMEOUT_MAX);
 
 /// Fetches `address` at `revision` (a branch, tag or commit; else what the
 /// repository has as its default) into the directory `dest`, which is made,
@@ -49,6 +67,7 @@ pub struct Git {
     dir: PathBuf,
     program: OsString,
     cancel: Cancel,
+    variables: Vec<(&'static str, OsString)>,
 }
 
 impl Git {
@@ -58,6 +77,7 @@ impl Git {
             dir: dir.as_ref().to_owned(),
             program: "git".into(),
             cancel: Cancel::default(),
+            variables: Vec::new(),
         }
     }
 
@@ -75,9 +95,28 @@ impl Git {
         self
     }
 
+    /// The same git in another directory.
+    pub(crate) fn moved_to(&self, dir: &Path) -> Self {
+        Self {
+            dir: dir.to_owned(),
+            ..self.clone()
+        }
+    }
+
+    /// With a variable that git reads, such as the index to work on.
+    pub(crate) fn variable(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
+        self.variables.push((name, value.into()));
+        self
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// The version of the program, such as `2.47.3`.
     pub fn version(&self) -> Result<String, Error> {
-        let outcome = self.run_anywhere(&["--version"], LOCAL_TIMEOUT_MAX)?;
+        let outcome =
+            self.carry_out(self.invocation(Limit::LOCAL).arg("--version"), Limit::LOCAL)?;
         let text = outcome.stdout_text();
         let version = text
             .trim()
@@ -91,7 +130,7 @@ impl Git {
         if !self.dir.is_dir() {
             return Ok(false);
         }
-        let outcome = self.run(&["rev-parse", "--is-inside-work-tree"], LOCAL_TIMEOUT_MAX)?;
+        let outcome = self.ask(&Call::new(["rev-parse", "--is-inside-work-tree"]))?;
         Ok(outcome.is_success() && outcome.stdout_text().trim() == "true")
     }
 
@@ -118,7 +157,7 @@ impl Git {
         };
         let commit = found.ok_or_else(|| unknown(revision, "the repository"))?;
         let args = ["checkout", "--quiet", "--detach", commit.as_str(), "--"];
-        self.succeed(&args, LOCAL_TIMEOUT_MAX, ErrorKind::Failed)?;
+        self.tell(&Call::new(args))?;
         Ok(commit)
     }
 
@@ -169,11 +208,11 @@ impl Git {
         }
         let dir = self.dir.as_os_str().to_owned();
         let init = ["init", "--quiet", "--"].map(OsString::from);
-        let invocation = self.invocation(LOCAL_TIMEOUT_MAX).args(init).arg(dir);
-        let outcome = self.carry_out(&invocation, LOCAL_TIMEOUT_MAX)?;
-        self.expect_success(&outcome, ErrorKind::Failed, "")?;
+        let invocation = self.invocation(Limit::LOCAL).args(init).arg(dir);
+        let outcome = self.carry_out(invocation, Limit::LOCAL)?;
+        self.expect_success(&outcome)?;
         let add = ["remote", "add", "--", "origin", address];
-        self.succeed(&add, LOCAL_TIMEOUT_MAX, ErrorKind::Failed)
+        self.tell(&Call::new(add)).map(drop)
     }
 
     /// Fetches one branch, tag or commit without its history.
@@ -198,18 +237,28 @@ impl Git {
     }
 
     fn fetch(&self, args: &[&str], address: &str) -> Result<(), Error> {
-        let outcome = self.run(args, FETCH_TIMEOUT_MAX)?;
-        self.expect_success(&outcome, ErrorKind::Unreachable, address)
+        let outcome = self.ask(&Call::new(args.iter().copied()).limit(FETCH))?;
+        if outcome.is_success() {
+            return Ok(());
+        }
+        let said = redacted(&complaint(&outcome.stderr_text()), address);
+        let shown = redacted(address, address);
+        Err(Error::new(
+            ErrorKind::Unreachable,
+            format!(
+                "fetching {shown:?} failed: {said}; check the address, and that `git ls-remote` works with it"
+            ),
+        ))
     }
 
     fn checkout_fetched(&self) -> Result<Commit, Error> {
         let args = ["checkout", "--quiet", "--detach", "FETCH_HEAD", "--"];
-        self.succeed(&args, LOCAL_TIMEOUT_MAX, ErrorKind::Failed)?;
+        self.tell(&Call::new(args))?;
         self.head_commit()
     }
 
     /// The commit a revision names, if there is one.
-    fn commit(&self, revision: &str) -> Result<Option<Commit>, Error> {
+    pub(crate) fn commit(&self, revision: &str) -> Result<Option<Commit>, Error> {
         let wanted = format!("{revision}^{{commit}}");
         let args = [
             "rev-parse",
@@ -218,45 +267,72 @@ impl Git {
             "--end-of-options",
             &wanted,
         ];
-        let outcome = self.run(&args, LOCAL_TIMEOUT_MAX)?;
+        let outcome = self.ask(&Call::new(args))?;
         if !outcome.is_success() {
             return Ok(None);
         }
         Commit::parse(outcome.stdout_text().trim()).map(Some)
     }
 
-    fn succeed(&self, args: &[&str], timeout: Duration, kind: ErrorKind) -> Result<(), Error> {
-        let outcome = self.run(args, timeout)?;
-        self.expect_success(&outcome, kind, "")
+    /// Makes a call that has to succeed; the whole of its standard output.
+    pub(crate) fn tell(&self, call: &Call) -> Result<Vec<u8>, Error> {
+        let outcome = self.ask(call)?;
+        self.expect_success(&outcome)?;
+        if outcome.stdout_truncated {
+            let message = format!(
+                "git's answer is longer than OUTPUT_BYTES_MAX ({} bytes); work on fewer or smaller files",
+                call.output_bytes_max
+            );
+            return Err(Error::new(ErrorKind::TooLarge, message));
+        }
+        Ok(outcome.stdout)
     }
 
-    fn run(&self, args: &[&str], timeout: Duration) -> Result<Outcome, Error> {
-        self.carry_out(&self.invocation(timeout).cwd(&self.dir).args(args), timeout)
+    /// As [`Git::tell`], for an answer of one line.
+    pub(crate) fn line(&self, call: &Call) -> Result<String, Error> {
+        let bytes = self.tell(call)?;
+        Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
     }
 
-    fn run_anywhere(&self, args: &[&str], timeout: Duration) -> Result<Outcome, Error> {
-        self.carry_out(&self.invocation(timeout).args(args), timeout)
+    /// Makes a call whose exit code is an answer too.
+    pub(crate) fn ask(&self, call: &Call) -> Result<Outcome, Error> {
+        let invocation = self.invocation(call.limit).cwd(&self.dir);
+        self.carry_out(call.apply(invocation), call.limit)
     }
 
-    fn invocation(&self, timeout: Duration) -> Invocation {
+    pub(crate) fn expect_success(&self, outcome: &Outcome) -> Result<(), Error> {
+        if outcome.is_success() {
+            return Ok(());
+        }
+        Err(blame(&self.dir, &outcome.stderr_text()))
+    }
+
+    fn invocation(&self, limit: Limit) -> Invocation {
         let env = Env::default()
             .remove_all(REDIRECTIONS)
+            .remove_all(TRACES)
             // Its messages are read for what went wrong.
             .set("LC_ALL", "C")
             .set("GIT_TERMINAL_PROMPT", "0")
+            .set("GIT_ASKPASS", "")
+            .set("SSH_ASKPASS_REQUIRE", "never")
             .set("GIT_PAGER", "cat")
             .set("GIT_EDITOR", "false")
-            .set("SSH_ASKPASS_REQUIRE", "never");
+            // What only reads does not rewrite the user's index on the way.
+            .set("GIT_OPTIONAL_LOCKS", "0")
+            .set("GIT_LITERAL_PATHSPECS", "1");
+        let variables = self.variables.iter();
+        let env = variables.fold(env, |env, (name, value)| env.set(*name, value));
         let settings = SETTINGS.iter().flat_map(|setting| ["-c", setting]);
         Invocation::new(&self.program)
             .args(settings)
             .env(env)
-            .timeout(timeout)
+            .timeout(limit.time)
             .cancel(self.cancel.clone())
     }
 
-    fn carry_out(&self, invocation: &Invocation, timeout: Duration) -> Result<Outcome, Error> {
-        let outcome = exec::run(invocation).map_err(|error| match error.kind() {
+    fn carry_out(&self, invocation: Invocation, limit: Limit) -> Result<Outcome, Error> {
+        let outcome = exec::run(&invocation).map_err(|error| match error.kind() {
             exec::ErrorKind::ProgramNotFound => Error::new(
                 ErrorKind::NoGit,
                 "git is not installed, or not in the PATH; install it (https://git-scm.com) and run again",
@@ -264,56 +340,18 @@ impl Git {
             _ => Error::new(ErrorKind::Failed, error.to_string()),
         })?;
         match outcome.status {
-            Status::TimedOut => {
-                let limit = match timeout {
-                    FETCH_TIMEOUT_MAX => "FETCH_TIMEOUT_MAX",
-                    _ => "LOCAL_TIMEOUT_MAX",
-                };
-                let seconds = timeout.as_secs();
-                Err(Error::new(
-                    ErrorKind::TimedOut,
-                    format!(
-                        "git did not finish within {limit} ({seconds} s); check the connection and run again"
-                    ),
-                ))
-            }
+            Status::TimedOut => Err(Error::new(
+                ErrorKind::TimedOut,
+                format!(
+                    "git did not finish within {} ({} s); check the connection and run again",
+                    limit.name,
+                    limit.time.as_secs_f32()
+                ),
+            )),
             Status::Cancelled => Err(Error::new(ErrorKind::Cancelled, "git was cancelled")),
             Status::Exited(_) | Status::Signaled(_) => Ok(outcome),
         }
     }
-
-    fn expect_success(
-        &self,
-        outcome: &Outcome,
-        kind: ErrorKind,
-        address: &str,
-    ) -> Result<(), Error> {
-        if outcome.is_success() {
-            return Ok(());
-        }
-        let said = redacted(&complaint(&outcome.stderr_text()), address);
-        let message = match kind {
-            ErrorKind::Unreachable => format!(
-                "fetching {:?} failed: {said}; check the address, and that `git ls-remote` works with it",
-                redacted(address, address)
-            ),
-            _ => format!("git in `{}` failed: {said}", self.dir.display()),
-        };
-        Err(Error::new(kind, message))
-    }
-}
-
-/// The line of git's error output that says what is wrong.
-fn complaint(stderr: &str) -> String {
-    let lines = || {
-        stderr
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty())
-    };
-    let strong = |line: &&str| line.starts_with("fatal:") || line.starts_with("error:");
-    let line = lines().find(strong).or_else(|| lines().next_back());
-    line.unwrap_or("it said nothing").to_owned()
 }
 
 fn unknown(revision: &str, place: &str) -> Error {

@@ -1,0 +1,112 @@
+//! The files of git that are read and removed without git: what a killed git leaves behind is
+//! not something git mends, and a worktree that somebody tampered with is one it will not remove.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "these are git's own files and the worktrees we made, not the project's files"
+)]
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::{Error, ErrorKind};
+
+/// The directories in a directory, in order; none if it does not exist.
+pub(crate) fn folders(dir: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed("read", dir, &error)),
+    };
+    let mut found: Vec<PathBuf> = entries
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| entry.path())
+        .collect();
+    found.sort();
+    Ok(found)
+}
+
+/// The first line of a small file, if there is such a file.
+pub(crate) fn first_line(path: &Path) -> Option<Vec<u8>> {
+    let bytes = fs::read(path).ok()?;
+    let line = bytes.split(|byte| *byte == b'\n').next()?;
+    Some(line.to_owned())
+}
+
+/// A path as git writes it into its files; a relative one is relative to `from`.
+pub(crate) fn path_from(bytes: &[u8], from: &Path) -> PathBuf {
+    let joined = from.join(OsStr::from_bytes(bytes));
+    fs::canonicalize(&joined).unwrap_or(joined)
+}
+
+/// Writes a file as a whole or not at all.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Error> {
+    let folder = path.parent().unwrap_or(path);
+    let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|error| error.error)
+    });
+    match written {
+        Ok(_) => Ok(()),
+        Err(error) => Err(failed("write", path, &error)),
+    }
+}
+
+/// Removes a file; that there is none is fine.
+pub(crate) fn remove_file(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(failed("remove", path, &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Removes a directory with all that is in it, also where a program took away the right to.
+/// Links are removed, never followed; that there is none is fine.
+pub(crate) fn remove_folder(path: &Path) -> Result<(), Error> {
+    let removed = fs::remove_dir_all(path).or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        io::ErrorKind::PermissionDenied => {
+            make_writable(path);
+            fs::remove_dir_all(path)
+        }
+        _ => Err(error),
+    });
+    removed.map_err(|error| failed("remove", path, &error))
+}
+
+/// Removes a directory if nothing is in it.
+pub(crate) fn remove_if_empty(path: &Path) {
+    let _ = fs::remove_dir(path);
+}
+
+/// What is at a path, without following a link.
+pub(crate) fn is_there(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}
+
+fn make_writable(dir: &Path) {
+    let _ = fs::set_permissions(dir, fs::Permissions::from_mode(0o700));
+    let Ok(entries) = fs::read_dir(dir) else {
+        return;
+    };
+    for entry in entries.filter_map(Result::ok) {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            make_writable(&entry.path());
+        }
+    }
+}
+
+fn failed(what: &str, path: &Path, error: &io::Error) -> Error {
+    let message = format!(
+        "cannot {what} `{}`: {error}; check its permissions",
+        path.display()
+    );
+    Error::new(ErrorKind::Failed, message)
+}

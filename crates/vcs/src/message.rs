@@ -1,0 +1,200 @@
+//! Messages of commits, in the form of Conventional Commits.
+
+use std::fmt;
+
+/// The most characters of a message's first line.
+pub const SUBJECT_CHARS_MAX: usize = 72;
+
+/// What a commit does, as its first word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeType {
+    /// Something new.
+    Feat,
+    /// Something mended.
+    Fix,
+    /// The same, written better.
+    Refactor,
+    /// Tests.
+    Test,
+    /// Words.
+    Docs,
+    /// Anything else.
+    Chore,
+}
+
+impl ChangeType {
+    /// The type for a builder's task, such as `bugfix`.
+    #[must_use]
+    pub fn of_task(task: &str) -> Self {
+        match task {
+            "new-resource" | "schema-migration" => Self::Feat,
+            "bugfix" => Self::Fix,
+            "refactor" => Self::Refactor,
+            "test-gen" => Self::Test,
+            "doc-gen" => Self::Docs,
+            _ => Self::Chore,
+        }
+    }
+
+    /// The word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Feat => "feat",
+            Self::Fix => "fix",
+            Self::Refactor => "refactor",
+            Self::Test => "test",
+            Self::Docs => "docs",
+            Self::Chore => "chore",
+        }
+    }
+}
+
+/// A message: `type(scope): summary`, a body, and trailers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    change: ChangeType,
+    scope: String,
+    summary: String,
+    body: String,
+    trailers: Vec<(String, String)>,
+}
+
+impl Message {
+    /// A message of one line. Any text will do; it is put on one line and cut.
+    #[must_use]
+    pub fn new(change: ChangeType, summary: &str) -> Self {
+        Self {
+            change,
+            scope: String::new(),
+            summary: one_line(summary).trim_end_matches('.').to_owned(),
+            body: String::new(),
+            trailers: Vec::new(),
+        }
+    }
+
+    /// The part of the project; what cannot stand there is left out.
+    #[must_use]
+    pub fn scope(mut self, scope: &str) -> Self {
+        let allowed = |c: &char| c.is_alphanumeric() || "-_/.".contains(*c);
+        self.scope = scope.chars().filter(allowed).take(30).collect();
+        self
+    }
+
+    /// What there is to say besides.
+    #[must_use]
+    pub fn body(mut self, body: &str) -> Self {
+        let kept = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+        let text: String = body.chars().filter(kept).collect();
+        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        self.body = lines.join("\n").trim().to_owned();
+        self
+    }
+
+    /// A line `Name: value` at the end, for programs.
+    #[must_use]
+    pub fn trailer(mut self, name: &str, value: &str) -> Self {
+        let name = name
+            .chars()
+            .filter(|c| c.is_ascii_alphanumeric() || *c == '-');
+        self.trailers.push((name.collect(), one_line(value)));
+        self
+    }
+
+    /// The first line: also a good title for a pull request.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        let scope = match self.scope.as_str() {
+            "" => String::new(),
+            scope => format!("({scope})"),
+        };
+        let summary = match self.summary.as_str() {
+            "" => "change",
+            summary => summary,
+        };
+        cut(&format!("{}{scope}: {summary}", self.change.as_str()))
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.subject())?;
+        if !self.body.is_empty() {
+            write!(f, "\n{}\n", self.body)?;
+        }
+        if !self.trailers.is_empty() {
+            writeln!(f)?;
+        }
+        for (name, value) in &self.trailers {
+            writeln!(f, "{name}: {value}")?;
+        }
+        Ok(())
+    }
+}
+
+fn one_line(text: &str) -> String {
+    let visible: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    visible.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The line, cut between words if there is a good place.
+fn cut(line: &str) -> String {
+    if line.chars().count() <= SUBJECT_CHARS_MAX {
+        return line.to_owned();
+    }
+    let kept: String = line.chars().take(SUBJECT_CHARS_MAX - 1).collect();
+    let end = match kept.rfind(' ') {
+        Some(space) if space >= kept.len() / 2 => space,
+        _ => kept.len(),
+    };
+    format!("{}…", kept[..end].trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_conventional() {
+        let message = Message::new(ChangeType::of_task("bugfix"), "Handle\n empty\tinput.")
+            .scope("parser (core)")
+            .body("Why.  \n\nMore.\u{7}\r\n")
+            .trailer("Drawloom-Job", "42\nEvil: 1");
+        assert_eq!(
+            message.to_string(),
+            "fix(parsercore): Handle empty input\n\nWhy.\n\nMore.\n\nDrawloom-Job: 42 Evil: 1\n"
+        );
+        assert_eq!(
+            Message::new(ChangeType::Docs, "").to_string(),
+            "docs: change\n"
+        );
+    }
+
+    #[test]
+    fn every_task_has_a_type() {
+        for (task, word) in [
+            ("new-resource", "feat"),
+            ("schema-migration", "feat"),
+            ("bugfix", "fix"),
+            ("refactor", "refactor"),
+            ("test-gen", "test"),
+            ("doc-gen", "docs"),
+            ("anything", "chore"),
+        ] {
+            assert_eq!(ChangeType::of_task(task).as_str(), word);
+        }
+    }
+
+    #[test]
+    fn long_subjects_are_cut_between_words() {
+        let message = Message::new(ChangeType::Feat, &"word ".repeat(40));
+        let subject = message.subject();
+        assert!(subject.chars().count() <= SUBJECT_CHARS_MAX, "{subject}");
+        assert!(subject.ends_with("word…"), "{subject}");
+        let message = Message::new(ChangeType::Feat, &"ä".repeat(200));
+        assert_eq!(message.subject().chars().count(), SUBJECT_CHARS_MAX);
+    }
+}

@@ -1,0 +1,255 @@
+//! Pushing a branch to a remote: never by force, never asking, and failures told apart.
+//!
+//! The user's own credentials are tried first (their helpers, their SSH agent), then the token
+//! that was handed in, which goes to git through the environment and to no other host. Hooks of
+//! the user's checkout do not run; those of the remote do, and their words are passed on.
+
+use std::time::Duration;
+
+use exec::Outcome;
+
+use crate::address::without_credentials;
+use crate::call::{Call, Limit};
+use crate::{Branch, Commit, Error, ErrorKind, Git, Remote, Repository, Secret};
+
+/// How long a push may take when nobody says otherwise.
+pub const PUSH_TIMEOUT_DEFAULT: Duration = Duration::from_secs(300);
+/// The most of the remote's words that is passed on.
+pub const REMOTE_WORDS_CHARS_MAX: usize = 2000;
+
+/// The variable in which git's helper finds the token; nobody else reads it.
+const TOKEN_VARIABLE: &str = "DRAWLOOM_PUSH_TOKEN";
+/// Answers only the question for credentials, and only for the host it is set for.
+const TOKEN_HELPER: &str = "!f() { test \"$1\" = get && echo username=x-access-token && \
+                            echo \"password=$DRAWLOOM_PUSH_TOKEN\"; }; f";
+
+/// What to push, and how.
+#[derive(Debug, Clone)]
+pub struct Push {
+    /// The remote, such as `origin`.
+    pub remote: String,
+    /// The branch, which has the same name there.
+    pub branch: Branch,
+    /// For remotes over HTTPS, if the user's own credentials do not do.
+    pub token: Option<Secret>,
+    /// How long it may take.
+    pub timeout: Duration,
+}
+
+/// A push that succeeded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pushed {
+    /// The commit that the remote's branch is at.
+    pub commit: Commit,
+    /// Whether it was there before.
+    pub was_there: bool,
+    /// What the remote said, such as where to open a pull request.
+    pub remote_words: String,
+}
+
+impl Push {
+    /// A push to `origin` with the user's own credentials.
+    #[must_use]
+    pub fn new(branch: Branch) -> Self {
+        Self {
+            remote: "origin".to_owned(),
+            branch,
+            token: None,
+            timeout: PUSH_TIMEOUT_DEFAULT,
+        }
+    }
+}
+
+impl Repository {
+    /// Pushes a branch. A remote that has it already is fine; one whose branch went elsewhere is
+    /// [`ErrorKind::NotFastForward`], and stays as it is.
+    pub fn push(&self, push: &Push) -> Result<Pushed, Error> {
+        let remote = self.remote(&push.remote)?.ok_or_else(|| no_remote(push))?;
+        let commit = self.branch_commit(&push.branch)?.ok_or_else(|| {
+            let message = format!(
+                "there is no branch `{}` to push; make it first",
+                push.branch
+            );
+            Error::new(ErrorKind::UnknownRevision, message)
+        })?;
+        let (git, call) = self.prepare(push, &remote);
+        let outcome = git.ask(&call)?;
+        let report = Report::of(&outcome, push.token.as_ref());
+        if !outcome.is_success() {
+            return Err(report.error(push, &remote));
+        }
+        Ok(Pushed {
+            commit,
+            was_there: report.was_there(),
+            remote_words: report.words,
+        })
+    }
+
+    fn prepare(&self, push: &Push, remote: &Remote) -> (Git, Call) {
+        let reference = push.branch.reference();
+        let mut git = self.git.clone();
+        let mut call = Call::new(["push", "--porcelain", "--no-verify", "--no-follow-tags"])
+            .args([
+                "--no-signed",
+                "--recurse-submodules=no",
+                "--no-force-with-lease",
+            ])
+            .args(["--", &push.remote])
+            .arg(format!("{reference}:{reference}"))
+            // A mirror would be pushed by force, and with everything.
+            .setting(format!("remote.{}.mirror=false", push.remote))
+            // A connection on which nothing moves is not waited for to the end.
+            .setting("http.lowSpeedLimit=1")
+            .setting("http.lowSpeedTime=60")
+            .limit(Limit::new("the push's timeout", push.timeout));
+        if let (Some(token), Some(origin)) = (&push.token, remote.https_origin()) {
+            git = git.variable(TOKEN_VARIABLE, token.expose());
+            call = call.setting(format!("credential.{origin}.helper={TOKEN_HELPER}"));
+        }
+        (git, call)
+    }
+}
+
+/// What git and the remote said.
+struct Report {
+    /// The line on the branch.
+    verdict: String,
+    /// All of git's own words.
+    said: String,
+    /// The remote's words, without those of git's about them.
+    words: String,
+}
+
+impl Report {
+    fn of(outcome: &Outcome, token: Option<&Secret>) -> Self {
+        let clean = |text: &str| {
+            let text = without_credentials(text);
+            token.map_or(text.clone(), |token| token.scrub(&text))
+        };
+        let stderr = clean(&outcome.stderr_text());
+        let stdout = clean(&outcome.stdout_text());
+        let verdict = |line: &&str| line.contains('\t');
+        let words: Vec<&str> = stderr
+            .lines()
+            .filter_map(|line| line.strip_prefix("remote:"))
+            .map(str::trim)
+            .collect();
+        let words = words.join("\n");
+        Self {
+            verdict: stdout.lines().find(verdict).unwrap_or_default().to_owned(),
+            words: words.trim().chars().take(REMOTE_WORDS_CHARS_MAX).collect(),
+            said: stderr,
+        }
+    }
+
+    fn was_there(&self) -> bool {
+        self.verdict.starts_with('=')
+    }
+
+    fn error(&self, push: &Push, remote: &Remote) -> Error {
+        let to = format!("pushing `{}` to {}", push.branch, remote.shown());
+        let (kind, cause) = self.cause();
+        let words = match self.words.as_str() {
+            "" => String::new(),
+            words => format!(" The remote said: {words}"),
+        };
+        Error::new(kind, format!("{to} failed: {cause}.{words}"))
+    }
+
+    fn cause(&self) -> (ErrorKind, String) {
+        let verdict = self.verdict.to_ascii_lowercase();
+        if verdict.contains("[remote rejected]") {
+            let why = self.verdict.rsplit('\t').next().unwrap_or_default();
+            let advice = "do what the remote asks for, or ask its owner";
+            return (
+                ErrorKind::Refused,
+                format!("the remote refuses it, {why}; {advice}"),
+            );
+        }
+        if verdict.contains("[rejected]") {
+            let cause = "the remote's branch has commits that this one has not; push under \
+                         another name, or look at what is there";
+            return (ErrorKind::NotFastForward, cause.to_owned());
+        }
+        let said = self.said.to_ascii_lowercase();
+        for (kind, signs, cause) in CAUSES {
+            if signs.iter().any(|sign| said.contains(sign)) {
+                return (*kind, (*cause).to_owned());
+            }
+        }
+        (ErrorKind::Failed, crate::complaint::complaint(&self.said))
+    }
+}
+
+type Cause = (ErrorKind, &'static [&'static str], &'static str);
+
+/// What git and SSH say in small letters, the more certain first.
+const CAUSES: &[Cause] = &[
+    (
+        ErrorKind::Unauthorized,
+        &["host key verification failed"],
+        "SSH does not know the host's key; run `ssh -T` to the host once and look at the key",
+    ),
+    (
+        ErrorKind::Unauthorized,
+        &[
+            "authentication failed",
+            "could not read username",
+            "could not read password",
+            "terminal prompts disabled",
+            "permission denied",
+            "invalid credentials",
+            "returned error: 401",
+            "returned error: 403",
+            "access denied",
+            "write access to repository not granted",
+        ],
+        "the remote does not accept the credentials, or there are none; check the token and its \
+         rights, or log in with your git (`git push` by hand shows what it needs)",
+    ),
+    (
+        ErrorKind::NotFound,
+        &[
+            "repository not found",
+            "returned error: 404",
+            "does not appear to be a git repository",
+            "' not found",
+            "no such file or directory",
+        ],
+        "there is no such repository, or the credentials may not see it; check the address",
+    ),
+    (
+        ErrorKind::Unreachable,
+        &[
+            "could not resolve",
+            "couldn't connect",
+            "failed to connect",
+            "connection refused",
+            "connection timed out",
+            "connection reset",
+            "connection closed",
+            "network is unreachable",
+            "no route to host",
+            "operation too slow",
+            "operation timed out",
+            "rpc failed",
+            "early eof",
+            "hung up",
+            "ssl",
+            "certificate",
+            "unable to access",
+            "could not read from remote",
+        ],
+        "the remote cannot be reached, or broke off; check the network and the address, and try \
+         again",
+    ),
+];
+
+fn no_remote(push: &Push) -> Error {
+    let name = &push.remote;
+    let message = format!(
+        "there is no remote `{name}` to push to; add one with `git remote add {name} ADDRESS`, or \
+         keep the branch here"
+    );
+    Error::new(ErrorKind::NoRemote, message)
+}

@@ -1,0 +1,25 @@
+//! The name of a state of files.
+
+use std::fmt;
+
+/// The name of a tree: equal for equal files, whenever and wherever they are.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tree(String);
+
+impl Tree {
+    pub(crate) fn new(name: String) -> Self {
+        Self(name)
+    }
+
+    /// The full name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Tree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

@@ -1,0 +1,153 @@
+//! Killed in the middle: whatever is left, the next one goes on and the user's things are whole.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use vcs::{Checkout, ErrorKind, Git, Paths, Repository, Worktrees};
+
+use crate::fixture::{OWNER, Stage, contents, git, make_executable, new_commit, write};
+
+/// Makes a worktree with a `git` that is killed after so many milliseconds, and all it started.
+fn make_and_die(stage: &Stage, job: &str, millis: u64) {
+    let project = stage.project();
+    let path = stage.folder().join(job);
+    let reason = format!("drawloom {OWNER} job {job}");
+    let mut child = Command::new("setsid")
+        .current_dir(&project)
+        .args(["git", "-c", "core.hooksPath=/dev/null", "worktree", "add"])
+        .args(["--quiet", "--lock", "--reason", &reason, "--detach"])
+        .arg(path)
+        .arg("HEAD")
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    thread::sleep(Duration::from_micros(millis * 100));
+    let group = format!("-{}", child.id());
+    let _ = Command::new("kill").args(["-KILL", "--", &group]).output();
+    let _ = child.kill();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_git_killed_at_any_moment_of_making_leaves_something_that_is_mended() {
+    let stage = Stage::dirty();
+    let project = stage.project();
+    for n in 0..300 {
+        write(
+            &project.join(format!("big/{n}")),
+            n.to_string().repeat(2000),
+        );
+    }
+    git(&project, &["add", "big"]);
+    git(&project, &["commit", "--quiet", "-m", "big", "--", "big"]);
+    let before = contents(&project);
+    let worktrees = stage.worktrees();
+    for millis in [0, 5, 10, 15, 20, 25, 30, 40, 50, 70, 100, 150, 200, 300] {
+        make_and_die(&stage, "j1", millis);
+        let worktree = worktrees
+            .make("j1", &Checkout::Commit(stage.head()))
+            .unwrap();
+        assert!(worktree.changes(&Paths::All).unwrap().is_empty());
+        worktrees.remove_of("j1").unwrap();
+    }
+    // What a killed git had not yet marked as ours is not listed by git either.
+    let listed = git(&project, &["worktree", "list"]);
+    assert_eq!(listed.lines().count(), 1, "{listed}");
+    let mut after = contents(&project);
+    after.retain(|path, _| !path.starts_with(".git/worktrees"));
+    assert_eq!(after, before);
+}
+
+#[test]
+fn half_made_worktrees_are_replaced_or_reconciled() {
+    let stage = Stage::clean();
+    let admin = stage.project().join(".git/worktrees");
+    // Git died after it wrote whose it is, before anything else.
+    write(&admin.join("j1/locked"), format!("drawloom {OWNER} job j1"));
+    write(&admin.join("j2/locked"), format!("drawloom {OWNER} job j2"));
+    // Git died in the middle of the checkout.
+    let half = stage.worktree("j3");
+    fs::remove_file(admin.join("j3/drawloom")).unwrap();
+    fs::remove_file(half.path().join("README.md")).unwrap();
+    write(&admin.join("j3/index.lock"), "");
+    let list = stage.worktrees().list().unwrap();
+    let states: Vec<_> = list.iter().map(|w| (w.job.as_str(), w.whole)).collect();
+    assert_eq!(states, [("j1", false), ("j2", false), ("j3", false)]);
+    assert!(stage.worktrees().find("j3").unwrap().is_none());
+    for job in ["j1", "j3"] {
+        let made = stage.worktree(job);
+        assert!(made.path().join("README.md").exists(), "{job}");
+    }
+    let removed = stage.worktrees().reconcile(|job| job != "j2").unwrap();
+    assert_eq!(removed.len(), 1);
+    assert!(!admin.join("j2").exists());
+}
+
+#[test]
+fn locks_of_a_dead_git_in_our_worktree_do_not_stop_us() {
+    let stage = Stage::clean();
+    let worktree = stage.worktree("j1");
+    let admin = stage.project().join(".git/worktrees/j1");
+    write(&worktree.path().join("new.txt"), "new\n");
+    for lock in ["index.lock", "HEAD.lock"] {
+        write(&admin.join(lock), "");
+    }
+    worktree.tree_hash(&Paths::All).unwrap();
+    worktree.commit(&new_commit("x", Paths::All)).unwrap();
+    write(&admin.join("index.lock"), "");
+    let again = stage.worktrees().find("j1").unwrap().unwrap();
+    assert_eq!(git(again.path(), &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn locks_in_the_users_repository_are_not_ours_to_remove() {
+    let stage = Stage::clean();
+    let lock = stage.project().join(".git/index.lock");
+    write(&lock, "");
+    // The user's index is not needed.
+    let worktree = stage.worktree("j1");
+    write(&worktree.path().join("new.txt"), "new\n");
+    let commit = worktree.commit(&new_commit("x", Paths::All)).unwrap();
+    let branch = vcs::Branch::parse("builder/j1-x").unwrap();
+    write(
+        &stage.project().join(".git/refs/heads/builder/j1-x.lock"),
+        "",
+    );
+    let made = stage.repository().make_branch(&branch, &commit).unwrap();
+    assert_eq!(
+        made.as_str(),
+        "builder/j1-x-2",
+        "a name that is locked is taken"
+    );
+    assert!(lock.exists());
+}
+
+#[test]
+fn cancelling_and_running_out_of_time_leave_nothing_behind() {
+    let stage = Stage::clean();
+    let before = contents(&stage.project());
+    // A git that takes its time with worktrees.
+    let program = stage.dir.path().join("slow-git");
+    let script = "#!/bin/sh\ncase \"$*\" in *'worktree add'*) git \"$@\"; sleep 60;; esac\n\
+                  exec git \"$@\"\n";
+    write(&program, script);
+    make_executable(&program);
+    let cancel = exec::Cancel::default();
+    let slow = Git::at(stage.project())
+        .program(program)
+        .cancel(cancel.clone());
+    let repository = Repository::open(&slow).unwrap();
+    let worktrees = Worktrees::new(&repository, &stage.folder(), OWNER).unwrap();
+    let later = cancel.clone();
+    thread::spawn(move || {
+        thread::sleep(Duration::from_millis(700));
+        later.cancel();
+    });
+    let at = Checkout::Commit(stage.head());
+    let error = worktrees.make("j1", &at).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    assert_eq!(contents(&stage.project()), before);
+    assert!(!stage.folder().join("j1").exists());
+}

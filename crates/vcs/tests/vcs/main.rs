@@ -1,0 +1,19 @@
+//! The crate against real git, a real HTTP remote, an emulated GitHub and scripted servers.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests build their own fixtures, and what fails in setting up fails the test"
+)]
+
+mod fixture;
+
+mod branches;
+mod commits;
+mod crashes;
+mod facts;
+mod patches;
+mod worktrees;

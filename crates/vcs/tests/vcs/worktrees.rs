@@ -1,0 +1,227 @@
+//! Worktrees: made beside the user's checkout, found again, and removed without a trace.
+
+use std::fs;
+use std::path::Path;
+
+use vcs::{Branch, Checkout, ErrorKind, Paths, Purpose, Worktrees};
+
+use crate::fixture::{
+    OWNER, Stage, contents, contents_but_objects, git, make_executable, new_commit, write,
+};
+
+#[test]
+fn the_users_checkout_index_and_stash_stay_as_they_are() {
+    let stage = Stage::dirty();
+    let project = stage.project();
+    let before = contents(&project);
+    let worktrees = stage.worktrees();
+    let worktree = stage.worktree("j1");
+    assert_eq!(
+        fs::read(worktree.path().join("README.md")).unwrap(),
+        b"# Project\n"
+    );
+    assert!(!worktree.path().join("untracked.txt").exists());
+    write(&worktree.path().join("new.txt"), "new\n");
+    worktree.tree_hash(&Paths::All).unwrap();
+    worktree.changes(&Paths::All).unwrap();
+    worktrees.remove_of("j1").unwrap();
+    assert_eq!(contents(&project), before, "nothing is left of a worktree");
+    assert!(!stage.folder().exists());
+    // With a commit and a branch: the branch is new, and objects are.
+    let before = contents_but_objects(&project);
+    let worktree = stage.worktree("j2");
+    write(&worktree.path().join("new.txt"), "new\n");
+    let commit = worktree.commit(&new_commit("new", Paths::All)).unwrap();
+    let branch = Branch::of_job(Purpose::Finished, "j2", "new");
+    stage.repository().make_branch(&branch, &commit).unwrap();
+    worktrees.remove_of("j2").unwrap();
+    let mut after = contents_but_objects(&project);
+    after.retain(|path, _| !path.to_string_lossy().contains("/builder"));
+    assert_eq!(after, before);
+    assert_eq!(git(&project, &["fsck", "--no-progress"]), "");
+}
+
+#[test]
+fn a_worktree_says_whose_it_is_and_is_found_again() {
+    let stage = Stage::clean();
+    let made = stage.worktree("j1");
+    let listed = git(&stage.project(), &["worktree", "list", "--porcelain"]);
+    assert!(listed.contains("locked drawloom tests job j1"), "{listed}");
+    let found = stage.worktrees().find("j1").unwrap().unwrap();
+    assert_eq!(found.path(), made.path());
+    assert_eq!((found.job(), found.base()), ("j1", &stage.head()));
+    assert!(stage.worktrees().find("j2").unwrap().is_none());
+    let error = stage
+        .worktrees()
+        .make("j1", &Checkout::Commit(stage.head()));
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::Occupied);
+    // The tools a user has still see it, and garbage collection leaves it alone.
+    git(&stage.project(), &["worktree", "prune", "--expire=now"]);
+    assert!(stage.worktrees().find("j1").unwrap().is_some());
+}
+
+#[test]
+fn a_worktree_can_be_on_a_branch() {
+    let stage = Stage::clean();
+    let branch = Branch::of_job(Purpose::Finished, "j1", "on it");
+    let branch = stage
+        .repository()
+        .make_branch(&branch, &stage.head())
+        .unwrap();
+    let made = stage
+        .worktrees()
+        .make("j1", &Checkout::Branch(branch.clone()));
+    let worktree = made.unwrap();
+    write(&worktree.path().join("new.txt"), "new\n");
+    let commit = worktree.commit(&new_commit("new", Paths::All)).unwrap();
+    let tip = stage.repository().branch_commit(&branch).unwrap();
+    assert_eq!(tip, Some(commit));
+    let missing = Checkout::Branch(Branch::parse("nope").unwrap());
+    let error = stage.worktrees().make("j2", &missing).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnknownRevision);
+}
+
+#[test]
+fn what_stands_at_the_path_already_is_left_alone() {
+    let stage = Stage::clean();
+    write(&stage.folder().join("j1/precious.txt"), "precious");
+    std::os::unix::fs::symlink("/nowhere", stage.folder().join("j1-2")).unwrap();
+    let worktree = stage.worktree("j1");
+    assert!(worktree.path().ends_with("j1-3"), "{worktree:?}");
+    stage.worktrees().remove_of("j1").unwrap();
+    assert!(!worktree.path().exists());
+    assert!(stage.folder().join("j1/precious.txt").exists());
+}
+
+#[test]
+fn reconciling_removes_what_has_no_job_and_nothing_else() {
+    let stage = Stage::clean();
+    let project = stage.project();
+    let theirs = stage.dir.path().join("theirs");
+    let path = theirs.to_str().unwrap();
+    git(&project, &["worktree", "add", "--quiet", "--detach", path]);
+    let locked = stage.dir.path().join("locked");
+    let path = locked.to_str().unwrap();
+    let add = [
+        "worktree", "add", "--quiet", "--detach", "--lock", "--reason",
+    ];
+    git(&project, &[&add[..], &["on a disk", path]].concat());
+    let other = Worktrees::new(&stage.repository(), &stage.folder(), "other-database").unwrap();
+    let other = other.make("j9", &Checkout::Commit(stage.head())).unwrap();
+    let (lives, gone) = (stage.worktree("lives"), stage.worktree("gone"));
+    // Somebody removed the directory by hand.
+    let vanished = stage.worktree("vanished");
+    fs::remove_dir_all(vanished.path()).unwrap();
+    assert!(stage.worktrees().find("vanished").unwrap().is_none());
+    let removed = stage.worktrees().reconcile(|job| job == "lives").unwrap();
+    let removed: Vec<&str> = removed.iter().map(|found| found.job.as_str()).collect();
+    assert_eq!(removed, ["gone", "vanished"]);
+    assert!(!gone.path().exists());
+    for path in [&theirs, &locked, other.path(), lives.path()] {
+        assert!(path.join("README.md").exists(), "{}", path.display());
+    }
+    let again = stage.worktrees().reconcile(|job| job == "lives").unwrap();
+    assert!(again.is_empty());
+}
+
+#[test]
+fn a_directory_that_became_something_else_stays() {
+    let stage = Stage::clean();
+    let worktree = stage.worktree("j1");
+    fs::remove_file(worktree.path().join(".git")).unwrap();
+    git(worktree.path(), &["init", "--quiet"]);
+    stage.worktrees().remove_of("j1").unwrap();
+    assert!(worktree.path().join("README.md").exists());
+    assert!(stage.worktrees().list().unwrap().is_empty());
+}
+
+#[test]
+fn a_worktree_whose_link_is_gone_or_is_read_only_is_removed() {
+    let stage = Stage::clean();
+    let worktree = stage.worktree("j1");
+    fs::remove_file(worktree.path().join(".git")).unwrap();
+    let locked = worktree.path().join("deep/locked");
+    write(&locked.join("file"), "x");
+    make_unwritable(&locked);
+    stage.worktrees().remove_of("j1").unwrap();
+    assert!(!worktree.path().exists());
+}
+
+fn make_unwritable(dir: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(dir, fs::Permissions::from_mode(0o555)).unwrap();
+}
+
+#[test]
+fn what_runs_in_a_worktree_cannot_lead_git_astray() {
+    let stage = Stage::clean();
+    let worktree = stage.worktree("j1");
+    let evil = worktree.path().join("evil");
+    git(worktree.path(), &["init", "--quiet", "evil"]);
+    let script = stage.dir.path().join("evil.sh");
+    let sign = stage.dir.path().join("done");
+    write(&script, format!("#!/bin/sh\ntouch '{}'\n", sign.display()));
+    make_executable(&script);
+    let script = script.to_str().unwrap();
+    for key in [
+        "core.fsmonitor",
+        "core.editor",
+        "diff.external",
+        "core.sshCommand",
+    ] {
+        git(&evil, &["config", key, script]);
+    }
+    write(&evil.join("file"), "x\n");
+    git(&evil, &["-c", "core.fsmonitor=false", "add", "file"]);
+    git(
+        &evil,
+        &["-c", "core.fsmonitor=false", "commit", "--quiet", "-m", "x"],
+    );
+    write(&evil.join("file"), "y\n");
+    let _ = fs::remove_file(&sign);
+    let link = worktree.path().join(".git");
+    write(&link, format!("gitdir: {}\n", evil.join(".git").display()));
+    let hook = stage.project().join(".git/hooks/pre-commit");
+    write(&hook, format!("#!/bin/sh\ntouch '{}'\n", sign.display()));
+    make_executable(&hook);
+    write(&worktree.path().join("good.txt"), "good\n");
+    let changes = worktree.changes(&Paths::All).unwrap();
+    let changed: Vec<_> = changes.iter().map(|change| change.path.to_str()).collect();
+    assert_eq!(
+        changed,
+        [Some("good.txt")],
+        "a repository inside is not ours to commit"
+    );
+    let commit = worktree.commit(&new_commit("good", Paths::All)).unwrap();
+    let files = git(
+        &stage.project(),
+        &["show", "--name-only", "--format=", commit.as_str()],
+    );
+    assert_eq!(files, "good.txt");
+    assert!(!sign.exists(), "a program of the worktree ran");
+}
+
+#[test]
+fn ids_that_are_no_ids_are_refused() {
+    let stage = Stage::clean();
+    let at = Checkout::Commit(stage.head());
+    for job in ["", "../x", "a b", "a/b", "-x", "x\ny", &"x".repeat(65)] {
+        let error = stage.worktrees().make(job, &at).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BadPath, "{job:?}");
+    }
+    let relative = Worktrees::new(&stage.repository(), Path::new("here"), OWNER);
+    assert_eq!(relative.unwrap_err().kind(), ErrorKind::BadPath);
+}
+
+#[test]
+fn a_sparse_checkout_does_not_delete_what_it_leaves_out() {
+    let stage = Stage::clean();
+    git(
+        &stage.project(),
+        &["sparse-checkout", "set", "--no-cone", "/README.md"],
+    );
+    assert!(!stage.project().join("src").exists());
+    let worktree = stage.worktree("j1");
+    assert!(worktree.path().join("src/main.rs").exists());
+    assert!(worktree.changes(&Paths::All).unwrap().is_empty());
+}
