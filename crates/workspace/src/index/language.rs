@@ -5,6 +5,12 @@
 //! such a request mean). Facts depend on the text and the name alone, so they are cached with the
 //! file; resolving depends on the whole project and is done anew for every index.
 
+mod gather;
+mod tokens;
+
+#[cfg(test)]
+mod trial;
+
 mod c;
 mod go;
 mod java;

@@ -1,0 +1,567 @@
+//! Cuts source text of the C family into tokens, in one pass, without recursion and without copying.
+//!
+//! The index asks little of a language: which names a file offers and which files it needs. Both are
+//! decided by words and brackets, so a grammar is not needed; what is needed is never to mistake the
+//! inside of a string or a comment for code. Brackets are paired here, which makes skipping a body
+//! one step, and no depth of nesting can overflow anything.
+
+/// Where the lexical rules of the family differ.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// C and C++: directives, raw strings with a delimiter, digit separators.
+    C,
+    /// Go: raw strings in backquotes.
+    Go,
+    /// Java and its kin: text blocks of three quotes.
+    Java,
+    /// Rust: comments nest, strings span lines, a quote may begin a lifetime.
+    Rust,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// An identifier or a keyword.
+    Word,
+    /// One byte of punctuation.
+    Mark,
+    /// A string, with its quotes.
+    Text,
+    /// A number, a character or a lifetime: nobody asks.
+    Value,
+    /// A whole line of the preprocessor, continued lines included.
+    Directive,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Token {
+    pub(super) start: u32,
+    pub(super) end: u32,
+    /// The token that closes what this one opens; `OPEN` where there is none.
+    pair: u32,
+    pub(super) kind: Kind,
+}
+
+/// The pair of a bracket that has none.
+const OPEN: u32 = u32::MAX;
+
+/// The tokens of one text.
+pub(super) struct Tokens<'a> {
+    pub(super) text: &'a str,
+    list: Vec<Token>,
+}
+
+impl<'a> Tokens<'a> {
+    /// Cuts the text. What is beyond 4 GiB is not read; the index has a smaller limit anyway.
+    pub(super) fn read(text: &'a str, dialect: Dialect) -> Self {
+        let mut lexer = Lexer {
+            bytes: text.as_bytes(),
+            at: 0,
+            dialect,
+            list: Vec::with_capacity(text.len() / 4),
+            open: Vec::new(),
+            open_counts: [0; 3],
+            branches: Vec::new(),
+        };
+        lexer.run();
+        Self {
+            text,
+            list: lexer.list,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(super) fn get(&self, at: usize) -> Option<Token> {
+        self.list.get(at).copied()
+    }
+
+    /// The kind of a token; nothing past the end.
+    pub(super) fn kind(&self, at: usize) -> Option<Kind> {
+        self.list.get(at).map(|token| token.kind)
+    }
+
+    /// The word here, or nothing: `""` is no word.
+    pub(super) fn word(&self, at: usize) -> &'a str {
+        match self.list.get(at) {
+            Some(token) if token.kind == Kind::Word => self.slice(*token),
+            _ => "",
+        }
+    }
+
+    /// The punctuation here, or 0.
+    pub(super) fn mark(&self, at: usize) -> u8 {
+        match self.list.get(at) {
+            Some(token) if token.kind == Kind::Mark => self.text.as_bytes()[token.start as usize],
+            _ => 0,
+        }
+    }
+
+    /// What stands between the quotes of a plain string here.
+    pub(super) fn string(&self, at: usize) -> Option<&'a str> {
+        let token = self.list.get(at).filter(|token| token.kind == Kind::Text)?;
+        let text = self.slice(*token);
+        let from = text.find(['"', '`'])?;
+        let quote = text[from..].chars().next()?;
+        let to = text.rfind(quote).filter(|to| *to > from)?;
+        Some(&text[from + 1..to])
+    }
+
+    /// The text of any token; empty past the end.
+    pub(super) fn source(&self, at: usize) -> &'a str {
+        self.list.get(at).map_or("", |token| self.slice(*token))
+    }
+
+    /// Whether `::` stands here.
+    pub(super) fn colons(&self, at: usize) -> bool {
+        self.mark(at) == b':' && self.mark(at + 1) == b':' && self.touching(at)
+    }
+
+    /// Whether nothing stands between this token and the next one.
+    pub(super) fn touching(&self, at: usize) -> bool {
+        match (self.list.get(at), self.list.get(at + 1)) {
+            (Some(token), Some(next)) => token.end == next.start,
+            _ => false,
+        }
+    }
+
+    /// The token that closes the bracket here.
+    pub(super) fn close(&self, at: usize) -> Option<usize> {
+        let pair = self.list.get(at)?.pair;
+        (pair != OPEN).then_some(pair as usize)
+    }
+
+    /// The place after the token here, or after the whole bracket if it opens one.
+    ///
+    /// A bracket that is never closed ends where something begins in the first column again, so that
+    /// a file in the middle of an edit keeps the names below the slip.
+    pub(super) fn after(&self, at: usize) -> usize {
+        if !matches!(self.mark(at), b'(' | b'[' | b'{') {
+            return at + 1;
+        }
+        if let Some(close) = self.close(at) {
+            return close + 1;
+        }
+        (at + 1..self.list.len())
+            .find(|next| self.begins_line(*next))
+            .unwrap_or(self.list.len())
+    }
+
+    /// Whether a word, an attribute or a directive stands here in the first column.
+    fn begins_line(&self, at: usize) -> bool {
+        let Some(token) = self.list.get(at) else {
+            return false;
+        };
+        let starts = matches!(token.kind, Kind::Word | Kind::Directive)
+            || matches!(self.mark(at), b'#' | b'@');
+        let start = token.start as usize;
+        starts && (start == 0 || self.text.as_bytes()[start - 1] == b'\n')
+    }
+
+    fn slice(&self, token: Token) -> &'a str {
+        self.text
+            .get(token.start as usize..token.end as usize)
+            .unwrap_or("")
+    }
+}
+
+/// An `#if` that is open: how many brackets were open before it.
+struct Branch {
+    depth: usize,
+}
+
+struct Lexer<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    dialect: Dialect,
+    list: Vec<Token>,
+    open: Vec<u32>,
+    /// How many of each kind of bracket are open, so that a stray closing one costs nothing.
+    open_counts: [u32; 3],
+    branches: Vec<Branch>,
+}
+
+impl Lexer<'_> {
+    fn run(&mut self) {
+        while self.at < self.bytes.len() && self.at < OPEN as usize {
+            let start = self.at;
+            let byte = self.bytes[start];
+            match byte {
+                b' ' | b'\t' | b'\r' | b'\n' | 0x0c | 0x0b => self.at += 1,
+                b'/' if self.peek(1) == b'/' => self.skip_line_comment(),
+                b'/' if self.peek(1) == b'*' => self.skip_block_comment(),
+                b'#' if self.dialect == Dialect::C && self.is_first_on_line() => self.directive(),
+                b'"' | b'\'' | b'`' => self.quote(start),
+                b'0'..=b'9' => self.number(),
+                _ if is_word(byte) => self.word(),
+                _ => self.mark(byte),
+            }
+        }
+    }
+
+    fn peek(&self, ahead: usize) -> u8 {
+        self.bytes.get(self.at + ahead).copied().unwrap_or(0)
+    }
+
+    fn push(&mut self, kind: Kind, start: usize) {
+        self.list.push(Token {
+            start: start as u32,
+            end: self.at.min(self.bytes.len()) as u32,
+            pair: OPEN,
+            kind,
+        });
+    }
+
+    fn mark(&mut self, byte: u8) {
+        let start = self.at;
+        self.at += 1;
+        self.push(Kind::Mark, start);
+        let this = self.list.len() as u32 - 1;
+        match byte {
+            b'(' | b'[' | b'{' => {
+                self.open.push(this);
+                self.open_counts[bracket(byte)] += 1;
+            }
+            b')' | b']' | b'}' if self.open_counts[bracket(byte)] > 0 => self.close(byte, this),
+            _ => {}
+        }
+    }
+
+    /// Pairs a closing bracket; those of another kind that were left open inside stay unpaired.
+    fn close(&mut self, byte: u8, this: u32) {
+        while let Some(open) = self.open.pop() {
+            let opener = self.bytes[self.list[open as usize].start as usize];
+            self.open_counts[bracket(opener)] -= 1;
+            if bracket(opener) == bracket(byte) {
+                self.list[open as usize].pair = this;
+                return;
+            }
+        }
+    }
+
+    fn word(&mut self) {
+        let start = self.at;
+        while self.at < self.bytes.len() && is_word(self.bytes[self.at]) {
+            self.at += 1;
+        }
+        let next = self.peek(0);
+        if matches!(next, b'"' | b'\'' | b'#') && self.prefixed(start, next) {
+            return;
+        }
+        self.push(Kind::Word, start);
+    }
+
+    /// A word that is the prefix of a literal, such as `br#"` or `u8R"(`, or of a raw name, `r#type`.
+    fn prefixed(&mut self, start: usize, next: u8) -> bool {
+        let prefix = &self.bytes[start..self.at];
+        match (self.dialect, prefix, next) {
+            (Dialect::Rust, b"r" | b"br" | b"cr", b'"' | b'#') => self.raw_rust(start),
+            (Dialect::Rust, b"b" | b"c", b'"') | (Dialect::Rust, b"b", b'\'') => {
+                self.quote(start);
+                true
+            }
+            (Dialect::C, b"R" | b"LR" | b"uR" | b"UR" | b"u8R", b'"') => {
+                self.raw_c(start);
+                true
+            }
+            (Dialect::C, b"L" | b"u" | b"U" | b"u8", b'"' | b'\'') => {
+                self.quote(start);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn raw_rust(&mut self, start: usize) -> bool {
+        let mut hashes = 0;
+        while self.peek(hashes) == b'#' {
+            hashes += 1;
+        }
+        if self.peek(hashes) != b'"' {
+            // `r#type`: the name is what follows.
+            if hashes == 1 && self.bytes[start..self.at] == *b"r" && is_word(self.peek(1)) {
+                self.at += 1;
+                self.word();
+                return true;
+            }
+            return false;
+        }
+        self.at += hashes + 1;
+        loop {
+            match find(self.bytes, self.at, b'"') {
+                None => {
+                    self.at = self.bytes.len();
+                    break;
+                }
+                Some(quote) => {
+                    self.at = quote + 1;
+                    if (0..hashes).all(|nth| self.peek(nth) == b'#') {
+                        self.at += hashes;
+                        break;
+                    }
+                }
+            }
+        }
+        self.push(Kind::Text, start);
+        true
+    }
+
+    /// `R"name( … )name"`.
+    fn raw_c(&mut self, start: usize) {
+        let from = self.at + 1;
+        let name_end = (from..self.bytes.len().min(from + 17))
+            .find(|at| self.bytes[*at] == b'(')
+            .unwrap_or(from);
+        let name = &self.bytes[from..name_end];
+        let mut at = name_end;
+        self.at = loop {
+            match find(self.bytes, at, b')') {
+                None => break self.bytes.len(),
+                Some(found) => {
+                    at = found + 1;
+                    let rest = &self.bytes[at..];
+                    if rest.starts_with(name) && rest.get(name.len()) == Some(&b'"') {
+                        break at + name.len() + 1;
+                    }
+                }
+            }
+        };
+        self.push(Kind::Text, start);
+    }
+
+    /// A literal whose opening quote stands at the current place.
+    fn quote(&mut self, start: usize) {
+        let quote = self.bytes[self.at];
+        match (self.dialect, quote) {
+            (Dialect::Rust, b'\'') => return self.rust_quote(start),
+            (Dialect::Go, b'`') => {
+                self.at = find(self.bytes, self.at + 1, b'`').map_or(self.bytes.len(), |at| at + 1);
+                return self.push(Kind::Text, start);
+            }
+            (_, b'`') => return self.mark(quote),
+            (Dialect::Java, b'"') if self.bytes[self.at..].starts_with(b"\"\"\"") => {
+                self.at += 3;
+                self.skip_text_block();
+                return self.push(Kind::Text, start);
+            }
+            _ => {}
+        }
+        self.at += 1;
+        self.skip_quoted(quote);
+        let kind = if quote == b'"' {
+            Kind::Text
+        } else {
+            Kind::Value
+        };
+        self.push(kind, start);
+    }
+
+    /// To after the closing quote. Outside of Rust a literal ends with its line.
+    fn skip_quoted(&mut self, quote: u8) {
+        while self.at < self.bytes.len() {
+            match self.bytes[self.at] {
+                b'\\' => self.at += 2,
+                b'\n' if self.dialect != Dialect::Rust => return,
+                byte => {
+                    self.at += 1;
+                    if byte == quote {
+                        return;
+                    }
+                }
+            }
+        }
+        self.at = self.bytes.len();
+    }
+
+    fn skip_text_block(&mut self) {
+        while self.at < self.bytes.len() {
+            match self.bytes[self.at] {
+                b'\\' => self.at += 2,
+                b'"' if self.bytes[self.at..].starts_with(b"\"\"\"") => {
+                    self.at += 3;
+                    return;
+                }
+                _ => self.at += 1,
+            }
+        }
+        self.at = self.bytes.len();
+    }
+
+    /// A character, or a lifetime or label.
+    fn rust_quote(&mut self, start: usize) {
+        self.at += 1;
+        let first = self.peek(0);
+        if first == b'\\' {
+            self.skip_quoted(b'\'');
+            return self.push(Kind::Value, start);
+        }
+        let width = match first {
+            0xf0.. => 4,
+            0xe0.. => 3,
+            0xc0.. => 2,
+            _ => 1,
+        };
+        if self.peek(width) == b'\'' {
+            self.at += width + 1;
+        } else {
+            while self.at < self.bytes.len() && is_word(self.bytes[self.at]) {
+                self.at += 1;
+            }
+        }
+        self.push(Kind::Value, start);
+    }
+
+    fn number(&mut self) {
+        let start = self.at;
+        while self.at < self.bytes.len() {
+            let byte = self.bytes[self.at];
+            let inside = is_word(byte)
+                || byte == b'.' && self.peek(1).is_ascii_digit()
+                || byte == b'\'' && self.dialect == Dialect::C && is_word(self.peek(1));
+            if !inside {
+                break;
+            }
+            self.at += 1;
+        }
+        self.push(Kind::Value, start);
+    }
+
+    fn skip_line_comment(&mut self) {
+        loop {
+            let end = find(self.bytes, self.at, b'\n').unwrap_or(self.bytes.len());
+            let continued = self.dialect == Dialect::C && ends_in_backslash(&self.bytes[self.at..end]);
+            self.at = (end + 1).min(self.bytes.len());
+            if !continued || self.at >= self.bytes.len() {
+                return;
+            }
+        }
+    }
+
+    fn skip_block_comment(&mut self) {
+        self.at += 2;
+        let mut depth = 1_usize;
+        while self.at < self.bytes.len() {
+            match self.bytes[self.at] {
+                b'*' if self.peek(1) == b'/' => {
+                    self.at += 2;
+                    depth -= 1;
+                    if depth == 0 {
+                        return;
+                    }
+                }
+                b'/' if self.dialect == Dialect::Rust && self.peek(1) == b'*' => {
+                    self.at += 2;
+                    depth += 1;
+                }
+                _ => self.at += 1,
+            }
+        }
+        self.at = self.bytes.len();
+    }
+
+    /// Whether only blanks stand before this place on its line.
+    fn is_first_on_line(&self) -> bool {
+        self.bytes[..self.at]
+            .iter()
+            .rev()
+            .find(|byte| !matches!(byte, b' ' | b'\t'))
+            .is_none_or(|byte| *byte == b'\n')
+    }
+
+    fn directive(&mut self) {
+        let start = self.at;
+        self.skip_directive();
+        self.push(Kind::Directive, start);
+        let line = &self.bytes[start + 1..self.at];
+        let line = line.trim_ascii_start();
+        let name_end = line
+            .iter()
+            .position(|byte| !is_word(*byte))
+            .unwrap_or(line.len());
+        match &line[..name_end] {
+            b"if" | b"ifdef" | b"ifndef" => {
+                self.branches.push(Branch {
+                    depth: self.open.len(),
+                });
+                if line[name_end..].trim_ascii() == b"0" {
+                    self.skip_branch();
+                }
+            }
+            b"else" | b"elif" | b"elifdef" | b"elifndef" => {
+                // Both branches open the same bracket, as in two spellings of a function's head:
+                // counted twice, it would swallow the rest of the file.
+                let depth = self.branches.last().map(|branch| branch.depth);
+                if depth.is_some_and(|depth| depth != self.open.len()) {
+                    self.skip_branch();
+                }
+            }
+            b"endif" => {
+                self.branches.pop();
+            }
+            _ => {}
+        }
+    }
+
+    /// To the end of the directive's line; a backslash continues it, a block comment is part of it.
+    fn skip_directive(&mut self) {
+        while self.at < self.bytes.len() {
+            match self.bytes[self.at] {
+                b'\n' => return,
+                b'\\' if self.peek(1) == b'\n' => self.at += 2,
+                b'\\' if self.peek(1) == b'\r' && self.peek(2) == b'\n' => self.at += 3,
+                b'/' if self.peek(1) == b'*' => self.skip_block_comment(),
+                _ => self.at += 1,
+            }
+        }
+    }
+
+    /// To the directive that ends this branch of a condition.
+    fn skip_branch(&mut self) {
+        let mut depth = 0_usize;
+        while let Some(newline) = find(self.bytes, self.at, b'\n') {
+            self.at = newline + 1;
+            let line_end = find(self.bytes, self.at, b'\n').unwrap_or(self.bytes.len());
+            let line = self.bytes[self.at..line_end].trim_ascii_start();
+            let Some(line) = line.strip_prefix(b"#") else {
+                continue;
+            };
+            let line = line.trim_ascii_start();
+            if line.starts_with(b"if") {
+                depth += 1;
+            } else if line.starts_with(b"endif") {
+                if depth == 0 {
+                    return;
+                }
+                depth -= 1;
+            } else if depth == 0 && (line.starts_with(b"else") || line.starts_with(b"elif")) {
+                return;
+            }
+        }
+        self.at = self.bytes.len();
+    }
+}
+
+/// Whether a byte may stand in a name. Letters beyond ASCII count without being looked at.
+pub(super) fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80
+}
+
+fn bracket(byte: u8) -> usize {
+    match byte {
+        b'(' | b')' => 0,
+        b'[' | b']' => 1,
+        _ => 2,
+    }
+}
+
+fn find(bytes: &[u8], from: usize, wanted: u8) -> Option<usize> {
+    let rest = bytes.get(from..)?;
+    rest.iter()
+        .position(|byte| *byte == wanted)
+        .map(|at| from + at)
+}
+
+fn ends_in_backslash(line: &[u8]) -> bool {
+    line.strip_suffix(b"\r").unwrap_or(line).ends_with(b"\\")
+}
