@@ -312,7 +312,7 @@ impl Run<'_, '_> {
                     .insert(index, (dispatch::untold(call, INTERRUPTED), Vec::new()));
                 continue;
             }
-            let (mut result, deeds) = self.make_call(reply.turn, index, call).await?;
+            let (mut result, deeds) = self.make_call(reply, index, call).await?;
             if identical.times == self.job.limits.identical_calls_max {
                 result.content.push_str(&last_warning(identical.times));
             }
@@ -337,14 +337,17 @@ impl Run<'_, '_> {
         ))
     }
 
-    /// One call, with notes before and after it if it changes something.
+    /// One call, with notes before and after it if it changes something. The end of the last call
+    /// is kept by the commit, which follows at once: another note would only flush the disk twice.
     async fn make_call(
         &mut self,
-        turn: u32,
+        reply: &Reply,
         index: u32,
         call: &ToolCall,
     ) -> Result<(ToolResult, Vec<Deed>), Error> {
         self.not_cancelled()?;
+        let turn = reply.turn;
+        let more_follow = reply.tool_calls().nth(index as usize + 1).is_some();
         let ready = dispatch::prepare(self.job.toolset, call);
         let changes = ready.effect() == Effect::Changes;
         let allowance = Allowance {
@@ -366,7 +369,7 @@ impl Run<'_, '_> {
             arguments,
         });
         let (result, deeds) = dispatch::make(ready, call, &allowance, self.observer).await?;
-        if changes {
+        if changes && more_follow {
             let (result, deeds) = (result.clone(), deeds.clone());
             self.journal
                 .note(&Note::Ended {
