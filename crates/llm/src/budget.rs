@@ -141,8 +141,10 @@ impl Meter {
 
     /// Refuses a call that would break a limit.
     fn allow(&self, request: &Request, priced: Priced<'_>) -> Result<()> {
+        if self.budget == Budget::default() {
+            return Ok(());
+        }
         let usage = expected_usage(request);
-        let cost = self.prices.cost(priced, &usage);
         self.read_day()?;
         let books = self.books();
         for (name, limit, spent) in [
@@ -164,7 +166,7 @@ impl Meter {
             }
             if let Some(micro_usd_max) = limit.micro_usd_max {
                 let setting = format!("ai.budget.{name}_usd_max = {}", dollars(micro_usd_max));
-                let Cost::Known(expected) = cost else {
+                let Cost::Known(expected) = self.prices.cost(priced, &usage) else {
                     return Err(unpriced(&setting, priced.model));
                 };
                 if spent.micro_usd.saturating_add(expected) > micro_usd_max {
@@ -347,7 +349,7 @@ impl<M: Model> Metered<M> {
         let cost = match (response.billed_micro_usd, listed(&model)) {
             (Some(billed), _) => Cost::Known(billed),
             // The list may know the name that was asked for and not the one that answered.
-            (None, Cost::Unknown) => listed(&request.model),
+            (None, Cost::Unknown) if model != request.model => listed(&request.model),
             (None, known) => known,
         };
         Entry {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
+use bytes::Bytes;
 use reqwest::Url;
 use serde_json::Value;
 
@@ -16,7 +17,7 @@ use crate::provider::{Format, Provider};
 use crate::quirk::{Quirk, Quirks};
 use crate::secret::{self, Secret};
 use crate::sse::Decoder;
-use crate::wire::{self, Misread, Plan, Reader, Step, Wire};
+use crate::wire::{self, Draft, Misread, Plan, Reader, Step, Wire};
 
 /// Where a provider is reached and what is sent along.
 #[derive(Clone)]
@@ -132,6 +133,7 @@ pub struct Client {
     wire: &'static dyn Wire,
     /// What each model was found not to take.
     quirks: Mutex<HashMap<String, Quirks>>,
+    draft: Mutex<Draft>,
 }
 
 impl Client {
@@ -142,6 +144,7 @@ impl Client {
             json: endpoint.json,
             wire: wire::of(endpoint.provider.format()),
             quirks: Mutex::new(HashMap::new()),
+            draft: Mutex::default(),
         })
     }
 
@@ -183,13 +186,7 @@ impl Client {
         } else {
             Pace::Whole
         };
-        let body = self.wire.body(plan).map_err(|error| {
-            Error::new(
-                Code::TransportFailed,
-                format!("the request cannot be written as JSON ({error})"),
-                "This is a defect; please report it.",
-            )
-        })?;
+        let body = self.body(plan)?;
         let mut answer = self.http.post(&self.wire.path(plan), body, pace).await?;
         let model = &plan.request.model;
         if !answer.is_success() {
@@ -213,6 +210,17 @@ impl Client {
             error.usage = usage;
             error.request_id = error.request_id.take().or_else(|| answer.request_id());
             error
+        })
+    }
+
+    fn body(&self, plan: &Plan<'_>) -> Result<Bytes> {
+        let mut draft = self.draft.lock().unwrap_or_else(PoisonError::into_inner);
+        self.wire.body(plan, &mut draft).map_err(|error| {
+            Error::new(
+                Code::TransportFailed,
+                format!("the request cannot be written as JSON ({error})"),
+                "This is a defect; please report it.",
+            )
         })
     }
 

@@ -4,6 +4,7 @@ use std::error::Error as Cause;
 use std::io;
 use std::time::Duration;
 
+use bytes::Bytes;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Method, RequestBuilder, Url};
 use tokio::time::{Instant, timeout_at};
@@ -93,7 +94,7 @@ impl Http {
     }
 
     /// Sends JSON; resolves when the head of the answer is there. `pace` is the silence allowed.
-    pub(crate) async fn post(&self, path: &str, body: Vec<u8>, pace: Pace) -> Result<Answer<'_>> {
+    pub(crate) async fn post(&self, path: &str, body: Bytes, pace: Pace) -> Result<Answer<'_>> {
         let request = self.client.request(Method::POST, self.address(path));
         let request = request.header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         self.send(request.body(body), pace).await

@@ -1,18 +1,20 @@
-//! `cargo xtask bench agent`: what the loop itself costs per turn, with a conversation of one megabyte.
+//! `cargo xtask bench agent`: what a turn of the loop takes with a conversation of one megabyte.
 //!
-//! The model is a local server that answers at once, and the tool does nothing. The same exchange of
-//! the same bytes without the loop is measured beside it; what is left is the loop.
+//! The model is a local server that answers at once, and the tool does nothing; everything else is
+//! counted: the request written and sent, the answer read, the call made, the turn kept in the database.
+//! How long a disk takes to flush is its own affair, so the goal holds where flushing is free; the same
+//! turns on the disk, and what of both is the journal's, are printed beside it.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::goals::{self, Goal};
 use super::scratch::Scratch;
 
-const OVERHEAD_MS_MAX: f64 = 2.0;
+const TURN_MS_MAX: f64 = 2.0;
 
 pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     let scratch = Scratch::open(root)?;
@@ -26,6 +28,8 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     ];
     let turns = scratch.build(&arguments, "turns")?;
     let output = Command::new(&turns)
+        .arg(scratch.stage()?.path())
+        .arg(scratch.fresh("turns")?)
         .output()
         .context("cannot run the benchmark")?;
     ensure!(
@@ -33,17 +37,24 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let figures: Value = serde_json::from_slice(&output.stdout)?;
-    println!("{figures:#}");
-    let figure = |name: &str| {
-        figures[name]
-            .as_f64()
-            .with_context(|| format!("no figure `{name}`"))
-    };
-    let goals = [Goal::at_most(
-        "ms of the loop per turn with a conversation of 1 MB",
-        figure("overhead_ms")?,
-        OVERHEAD_MS_MAX,
-    )];
-    Ok(goals::judge(&goals))
+    let formats: Map<String, Value> = serde_json::from_slice(&output.stdout)?;
+    println!("\nMedians of a turn in ms, with a conversation of 1 MB");
+    for (format, figures) in &formats {
+        println!("  {format}");
+        for (name, figure) in figures.as_object().into_iter().flatten() {
+            println!(
+                "    {name:<20} {:>12.3}",
+                figure.as_f64().unwrap_or(f64::NAN)
+            );
+        }
+    }
+    let goals = formats.iter().map(|(format, figures)| {
+        let turn_ms = figures["turn_ms"].as_f64().unwrap_or(f64::NAN);
+        Goal::at_most(
+            format!("ms per turn with a conversation of 1 MB, {format}"),
+            turn_ms,
+            TURN_MS_MAX,
+        )
+    });
+    Ok(goals::judge(&goals.collect::<Vec<_>>()))
 }

@@ -10,6 +10,7 @@ mod gemini;
 mod openai;
 mod schema;
 
+use bytes::Bytes;
 use serde_json::Value;
 
 use crate::fault::Complaint;
@@ -19,6 +20,8 @@ use crate::quirk::{Quirk, Quirks};
 use crate::secret::Secret;
 use crate::sse;
 use crate::usage::Usage;
+
+pub(crate) use body::Draft;
 
 /// One request and how it is to be sent.
 pub(crate) struct Plan<'a> {
@@ -41,7 +44,8 @@ pub(crate) trait Wire: Send + Sync {
     /// The path below the base URL.
     fn path(&self, plan: &Plan<'_>) -> String;
 
-    fn body(&self, plan: &Plan<'_>) -> serde_json::Result<Vec<u8>>;
+    /// The body, which takes over what it can from the draft and becomes the next one.
+    fn body(&self, plan: &Plan<'_>, draft: &mut Draft) -> serde_json::Result<Bytes>;
 
     fn reader(&self, plan: &Plan<'_>) -> Box<dyn Reader>;
 }

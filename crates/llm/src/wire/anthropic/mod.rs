@@ -3,9 +3,11 @@
 mod request;
 mod response;
 
+use bytes::Bytes;
+
 use crate::model::Output;
 use crate::quirk::Quirk;
-use crate::wire::{Plan, Reader, Wire};
+use crate::wire::{Draft, Plan, Reader, Wire};
 
 pub(crate) struct Anthropic;
 
@@ -17,8 +19,8 @@ impl Wire for Anthropic {
         "messages".to_owned()
     }
 
-    fn body(&self, plan: &Plan<'_>) -> serde_json::Result<Vec<u8>> {
-        request::body(plan)
+    fn body(&self, plan: &Plan<'_>, draft: &mut Draft) -> serde_json::Result<Bytes> {
+        request::body(plan, draft)
     }
 
     fn reader(&self, plan: &Plan<'_>) -> Box<dyn Reader> {

@@ -1,41 +1,30 @@
 //! A request as Anthropic's body.
 
+use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use crate::model::{Block, Cache, Message, Outcome, Output, Part, Request, Role, Tool, ToolChoice};
 use crate::provider::Format;
 use crate::quirk::Quirk;
 use crate::wire::anthropic::forced_tool;
-use crate::wire::{Plan, body};
+use crate::wire::body::Entries;
+use crate::wire::{Draft, Plan};
 
 /// The API takes no more marks than this; the last ones matter most.
 const CACHE_MARKS_MAX: usize = 4;
 
-pub(crate) fn body(plan: &Plan<'_>) -> serde_json::Result<Vec<u8>> {
+pub(crate) fn body(plan: &Plan<'_>, draft: &mut Draft) -> serde_json::Result<Bytes> {
     let request = plan.request;
-    let marks = request.system.iter().map(|block| block.cache);
-    let marks = marks.chain(request.messages.iter().map(|message| message.cache));
-    let mut surplus = marks
-        .filter(|cache| *cache == Cache::UpToHere)
-        .count()
-        .saturating_sub(CACHE_MARKS_MAX);
-
+    let mut marks = Marks::of(request);
     let mut body = Map::new();
     body.insert("model".into(), json!(request.model));
     body.insert("max_tokens".into(), json!(request.max_tokens));
     if !request.system.is_empty() {
-        let blocks: Vec<_> = request
-            .system
-            .iter()
-            .filter(|block| !block.text.is_empty())
-            .collect();
-        body.insert(
-            "system".into(),
-            blocks
-                .into_iter()
-                .map(|block| system(block, &mut surplus))
-                .collect(),
-        );
+        let blocks = request.system.iter();
+        let blocks = blocks.map(|block| (block, marks.keep(block.cache)));
+        let blocks = blocks.filter(|(block, _)| !block.text.is_empty());
+        let blocks = blocks.map(|(block, cache)| system(block, cache));
+        body.insert("system".into(), blocks.collect());
     }
     tools(plan, &mut body);
     if let Some(temperature) = request
@@ -50,35 +39,56 @@ pub(crate) fn body(plan: &Plan<'_>) -> serde_json::Result<Vec<u8>> {
     if plan.streamed {
         body.insert("stream".into(), json!(true));
     }
-    body::write(request, &body, "messages", |list| {
-        let messages = request.messages.iter();
-        let mut messages = messages.filter_map(|one| message(one, &mut surplus));
-        messages.try_for_each(|message| list.push(&message))
+    let head = Entries::after(&body, "messages")?;
+    let messages = request.messages.iter();
+    let messages = messages.map(|message| (message, marks.keep(message.cache)));
+    draft.body(head, &messages.collect::<Vec<_>>(), |one, cache, list| {
+        message(one, cache).map_or(Ok(()), |message| list.push(&message))
     })
 }
 
-fn system(block: &Block, surplus: &mut usize) -> Value {
+/// The marks of a request, in order; the first ones fall away when there are too many.
+struct Marks {
+    surplus: usize,
+}
+
+impl Marks {
+    fn of(request: &Request) -> Marks {
+        let marks = request.system.iter().map(|block| block.cache);
+        let marks = marks.chain(request.messages.iter().map(|message| message.cache));
+        let count = marks.filter(|cache| *cache == Cache::UpToHere).count();
+        Marks {
+            surplus: count.saturating_sub(CACHE_MARKS_MAX),
+        }
+    }
+
+    /// The next mark as it is sent.
+    fn keep(&mut self, cache: Cache) -> Cache {
+        if cache == Cache::UpToHere && self.surplus > 0 {
+            self.surplus -= 1;
+            return Cache::Off;
+        }
+        cache
+    }
+}
+
+fn system(block: &Block, cache: Cache) -> Value {
     let mut entry = json!({"type": "text", "text": block.text});
-    mark(&mut entry, block.cache, surplus);
+    mark(&mut entry, cache);
     entry
 }
 
-fn mark(entry: &mut Value, cache: Cache, surplus: &mut usize) {
-    if cache == Cache::Off {
-        return;
+fn mark(entry: &mut Value, cache: Cache) {
+    if cache == Cache::UpToHere {
+        entry["cache_control"] = json!({"type": "ephemeral"});
     }
-    if *surplus > 0 {
-        *surplus -= 1;
-        return;
-    }
-    entry["cache_control"] = json!({"type": "ephemeral"});
 }
 
 /// Messages without content are refused, so they are left out.
-fn message(message: &Message, surplus: &mut usize) -> Option<Value> {
+fn message(message: &Message, cache: Cache) -> Option<Value> {
     let mut content: Vec<_> = message.parts.iter().filter_map(part).collect();
     if let Some(last) = content.last_mut() {
-        mark(last, message.cache, surplus);
+        mark(last, cache);
     }
     let role = match message.role {
         Role::User => "user",

@@ -1,13 +1,17 @@
 //! A request as Google's body.
 
+use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use crate::model::{Message, Outcome, Output, Part, Request, Role, Tool, ToolChoice, ToolResult};
+use crate::model::{
+    Cache, Message, Outcome, Output, Part, Request, Role, Tool, ToolChoice, ToolResult,
+};
 use crate::provider::Format;
 use crate::quirk::Quirk;
-use crate::wire::{Plan, body};
+use crate::wire::body::Entries;
+use crate::wire::{Draft, Plan};
 
-pub(crate) fn body(plan: &Plan<'_>) -> serde_json::Result<Vec<u8>> {
+pub(crate) fn body(plan: &Plan<'_>, draft: &mut Draft) -> serde_json::Result<Bytes> {
     let request = plan.request;
     let mut body = Map::new();
     let system = request.system.iter().filter(|block| !block.text.is_empty());
@@ -26,9 +30,12 @@ pub(crate) fn body(plan: &Plan<'_>) -> serde_json::Result<Vec<u8>> {
         }
     }
     body.insert("generationConfig".into(), Value::Object(generation(plan)));
-    body::write(request, &body, "contents", |list| {
-        let mut contents = request.messages.iter().filter_map(content);
-        contents.try_for_each(|content| list.push(&content))
+    let head = Entries::after(&body, "contents")?;
+    let messages = request.messages.iter();
+    // Marks on messages are not for this format.
+    let messages: Vec<_> = messages.map(|message| (message, Cache::Off)).collect();
+    draft.body(head, &messages, |message, _, list| {
+        content(message).map_or(Ok(()), |content| list.push(&content))
     })
 }
 

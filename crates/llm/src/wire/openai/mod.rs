@@ -3,7 +3,9 @@
 mod request;
 mod response;
 
-use crate::wire::{Plan, Reader, Wire};
+use bytes::Bytes;
+
+use crate::wire::{Draft, Plan, Reader, Wire};
 
 pub(crate) struct OpenAi;
 
@@ -12,8 +14,8 @@ impl Wire for OpenAi {
         "chat/completions".to_owned()
     }
 
-    fn body(&self, plan: &Plan<'_>) -> serde_json::Result<Vec<u8>> {
-        request::body(plan)
+    fn body(&self, plan: &Plan<'_>, draft: &mut Draft) -> serde_json::Result<Bytes> {
+        request::body(plan, draft)
     }
 
     fn reader(&self, plan: &Plan<'_>) -> Box<dyn Reader> {

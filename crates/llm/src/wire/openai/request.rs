@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -10,10 +11,10 @@ use crate::model::{
 };
 use crate::provider::{Format, Provider};
 use crate::quirk::Quirk;
-use crate::wire::body::{self, Entries};
-use crate::wire::{Plan, schema};
+use crate::wire::body::Entries;
+use crate::wire::{Draft, Plan, schema};
 
-pub(crate) fn body(plan: &Plan<'_>) -> serde_json::Result<Vec<u8>> {
+pub(crate) fn body(plan: &Plan<'_>, draft: &mut Draft) -> serde_json::Result<Bytes> {
     let request = plan.request;
     let mut body = Map::new();
     body.insert("model".into(), json!(request.model));
@@ -48,7 +49,17 @@ pub(crate) fn body(plan: &Plan<'_>) -> serde_json::Result<Vec<u8>> {
             body.insert("stream_options".into(), json!({"include_usage": true}));
         }
     }
-    body::write(request, &body, "messages", |list| messages(plan, list))
+    let mut head = Entries::after(&body, "messages")?;
+    if let Some(system) = system(plan) {
+        head.push(&system)?;
+    }
+    let messages = request.messages.iter();
+    // Marks on messages are not for this format.
+    let messages: Vec<_> = messages.map(|message| (message, Cache::Off)).collect();
+    draft.body(head, &messages, |message, _, list| match message.role {
+        Role::User => user(message, list),
+        Role::Assistant => assistant(message, list),
+    })
 }
 
 /// OpenAI renamed it; most others know only the old name.
@@ -59,23 +70,6 @@ fn max_tokens_name(plan: &Plan<'_>) -> &'static str {
     } else {
         "max_tokens"
     }
-}
-
-fn messages(plan: &Plan<'_>, list: &mut Entries) -> serde_json::Result<()> {
-    if let Some(system) = system(plan) {
-        list.push(&system)?;
-    }
-    for message in &plan.request.messages {
-        match message.role {
-            Role::User => user(message, list)?,
-            Role::Assistant => {
-                if let Some(message) = assistant(message) {
-                    list.push(&message)?;
-                }
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The messages that are long: written from where they stand.
@@ -153,7 +147,7 @@ fn text(message: &Message) -> Cow<'_, str> {
     }
 }
 
-fn assistant(message: &Message) -> Option<Value> {
+fn assistant(message: &Message, list: &mut Entries) -> serde_json::Result<()> {
     let text = text(message);
     let calls = message.parts.iter().filter_map(|part| match part {
         Part::ToolCall(call) => Some(tool_call(call)),
@@ -161,7 +155,7 @@ fn assistant(message: &Message) -> Option<Value> {
     });
     let calls: Vec<_> = calls.collect();
     if text.is_empty() && calls.is_empty() {
-        return None;
+        return Ok(());
     }
     let mut entry = Map::new();
     entry.insert("role".into(), json!("assistant"));
@@ -186,7 +180,7 @@ fn assistant(message: &Message) -> Option<Value> {
             entry.extend(fields.clone());
         }
     }
-    Some(Value::Object(entry))
+    list.push(&entry)
 }
 
 fn tool_call(call: &ToolCall) -> Value {
@@ -220,10 +214,10 @@ mod tests {
     use crate::model::{Arguments, Block, Message, Outcome, Part, Request, ToolCall, ToolResult};
     use crate::provider::Provider;
     use crate::quirk::{Quirk, Quirks};
-    use crate::wire::Plan;
+    use crate::wire::{Draft, Plan};
 
     fn read_back(plan: &Plan<'_>) -> serde_json::Value {
-        let body = body(plan).expect("the body is written");
+        let body = body(plan, &mut Draft::default()).expect("the body is written");
         serde_json::from_slice(&body).expect("the body is JSON")
     }
 
