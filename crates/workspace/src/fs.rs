@@ -117,6 +117,17 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
+/// Makes a symlink at `place` that leads to `target`, in a directory that is there. Whatever is at
+/// `place` already is left alone.
+pub fn link(target: &Path, place: &Path) -> Result<(), Error> {
+    match std::os::unix::fs::symlink(target, place) {
+        Err(source) if source.kind() != io::ErrorKind::AlreadyExists => {
+            Err(Error::io("linking", &place.display(), source))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Removes a directory and all in it; nothing there is fine. Symlinks inside
 /// are removed, not followed.
 pub fn remove_tree(path: &Path) -> Result<(), Error> {

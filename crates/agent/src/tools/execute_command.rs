@@ -81,6 +81,19 @@ impl CommandSettings {
             .sandbox(sandbox))
     }
 
+    /// The same, with what is secret in another project hidden as well: commands see the whole
+    /// disk, and may be led there by a link.
+    pub fn hiding_secrets_of(&self, project: &Workspace) -> Result<CommandSettings, Error> {
+        let refused = |error: workspace::Error| Error::new(Kind::Tool, error.to_string());
+        let exceptions = Exceptions::of(project).map_err(refused)?;
+        let mut settings = self.clone();
+        let secrets = exceptions.hidden.iter();
+        settings
+            .hidden
+            .extend(secrets.map(|path| project.path().join(path)));
+        Ok(settings)
+    }
+
     /// The time a command gets: what is asked for, within what is allowed and what is left.
     pub fn timeout(&self, asked: Option<u64>, left: Duration) -> Duration {
         let seconds = asked
