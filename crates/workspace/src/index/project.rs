@@ -1,10 +1,13 @@
 //! `Project`: the files that were found, as a resolver of imports sees them.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use rustc_hash::FxBuildHasher;
 
-use super::language::{Facts, Language};
+use super::cache::Stamp;
+use super::language::{Export, Facts, Language};
+use super::{Extent, IndexedFile, testing};
 use crate::{RelPath, Workspace};
 
 /// The largest manifest (`package.json`, `Cargo.toml`, `go.mod`) that is read.
@@ -25,7 +28,25 @@ impl FileId {
 pub(crate) struct Source {
     pub(crate) path: RelPath,
     pub(crate) language: Language,
-    pub(crate) facts: Facts,
+    pub(crate) extent: Extent,
+    pub(crate) facts: Arc<Facts>,
+    /// What the file was when it was read.
+    pub(super) stamp: Stamp,
+}
+
+impl Source {
+    pub(super) fn indexed(self, handed_on: Vec<Export>) -> IndexedFile {
+        let facts = Arc::unwrap_or_clone(self.facts);
+        let mut exports = facts.exports;
+        exports.extend(handed_on);
+        IndexedFile {
+            is_test: testing::is_test(&self.path),
+            path: self.path,
+            language: self.language,
+            exports,
+            extent: self.extent,
+        }
+    }
 }
 
 /// Every file of an index. Only what may be read and is not ignored is in it.

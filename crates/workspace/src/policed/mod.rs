@@ -28,6 +28,7 @@ mod list;
 mod read;
 mod scan;
 mod search;
+mod survey;
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -38,6 +39,7 @@ pub use ignored::IGNORE_BYTES_MAX;
 pub use limits::{Ledger, Limits};
 pub use list::{Listed, Listing, Tree, WalkOptions};
 pub use read::Reader;
+pub(crate) use survey::Candidate;
 pub use search::{
     Case, FileHits, Found, HitLine, LineKind, PATTERN_BYTES_MAX, Query, SearchStop, Skipped, Syntax,
 };

@@ -1,13 +1,39 @@
 //! C and C++: what a file defines for others, and which files its imports mean.
+//!
+//! A header offers what it declares: functions, types, variables, macros. A source file offers what
+//! it defines and does not keep to itself with `static` or a namespace without a name. Names in
+//! namespaces are spelled out (`ns::Class`), and so are methods that stand outside their class
+//! (`Class::method`); what stands inside a class comes with it.
+//!
+//! Without the compiler's command line nothing here is certain: of a condition's branches both are
+//! read unless they open different brackets, macros are not expanded, and the directories of
+//! headers are guessed from the tree.
 
-use super::{Facts, NoFiles, Resolver};
+mod declarations;
+mod directives;
+mod includes;
+
+#[cfg(test)]
+mod tests;
+
+use super::gather::Gather;
+use super::tokens::{Dialect, Tokens};
+use super::{Facts, Resolver};
 use crate::RelPath;
 use crate::index::project::Project;
 
-pub(super) fn facts(_path: &RelPath, _text: &str) -> Facts {
-    Facts::default()
+pub(super) fn facts(path: &RelPath, text: &str) -> Facts {
+    let tokens = Tokens::read(text, Dialect::C);
+    let mut gather = Gather::new(text);
+    declarations::read(&tokens, is_header(path), &mut gather);
+    gather.finish(None)
 }
 
-pub(super) fn resolver<'p>(_project: &'p Project<'p>) -> Box<dyn Resolver + 'p> {
-    Box::new(NoFiles)
+pub(super) fn resolver<'p>(project: &'p Project<'p>) -> Box<dyn Resolver + 'p> {
+    Box::new(includes::Includes::new(project))
+}
+
+/// Whether a file is there to be included by others.
+fn is_header(path: &RelPath) -> bool {
+    !matches!(path.extension(), Some("c" | "cc" | "cpp" | "cxx" | "c++"))
 }

@@ -1,0 +1,152 @@
+//! Goes through the files that may be read and takes the facts out of them, with several threads.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::sync::Arc;
+
+use rustix::fs::Stat;
+use twox_hash::XxHash3_128;
+
+use super::cache::{Cache, Known};
+use super::language::{self, Facts, Language};
+use super::project::Source;
+use super::{Extent, nesting};
+use crate::floor::HOME;
+use crate::policed::Candidate;
+use crate::{Error, Workspace};
+
+/// The largest text whose definitions are looked for; of larger ones the lines are counted.
+pub const INDEX_PARSED_BYTES_MAX: u64 = 2 * 1024 * 1024;
+/// The largest file that is read; of larger ones the size is known.
+pub const INDEX_READ_BYTES_MAX: u64 = 32 * 1024 * 1024;
+/// How much of a file is looked at for the zero bytes that no text has.
+const BINARY_PROBE_BYTES: usize = 8 * 1024;
+
+/// What one thread keeps to itself.
+#[derive(Default)]
+struct Hand {
+    sources: Vec<Source>,
+    buffer: Vec<u8>,
+}
+
+/// Every file that may be read, in tree order.
+pub(super) fn collect(
+    space: &Workspace,
+    known: &Known,
+    cache: &Cache,
+) -> Result<Vec<Source>, Error> {
+    let read = |hand: &mut Hand, candidate: Candidate<'_>| {
+        // What is kept about the project is no part of it.
+        if candidate.path.names().next() == Some(HOME) {
+            return;
+        }
+        let source = known
+            .unchanged(&candidate)
+            .or_else(|| opened(candidate, known, cache, &mut hand.buffer));
+        hand.sources.extend(source);
+    };
+    let hands = space.survey(nesting::STACK_BYTES, Hand::default, read)?;
+    let mut sources: Vec<Source> = hands.into_iter().flat_map(|hand| hand.sources).collect();
+    sources.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(sources)
+}
+
+fn opened(
+    candidate: Candidate<'_>,
+    known: &Known,
+    cache: &Cache,
+    buffer: &mut Vec<u8>,
+) -> Option<Source> {
+    let (file, stat) = candidate.open()?;
+    let path = candidate.path;
+    let language = Language::of(&path);
+    buffer.clear();
+    let size = u64::try_from(stat.st_size).unwrap_or(0);
+    if size > INDEX_READ_BYTES_MAX || !read(file, size, buffer) {
+        return Some(Source {
+            path,
+            language,
+            extent: Extent::Bytes(size),
+            facts: Arc::default(),
+            stamp: cache.stamp(&stat, 0),
+        });
+    }
+    let stamp = cache.stamp(&stat, XxHash3_128::oneshot(buffer));
+    let (extent, facts) = match known.same_content(&path, &stamp) {
+        Some(known) => known,
+        None => {
+            let extent = extent(buffer);
+            let facts = match (extent, std::str::from_utf8(buffer)) {
+                (Extent::Lines(_), Ok(text)) if size <= INDEX_PARSED_BYTES_MAX => {
+                    nesting::with_stack_for(text, || language::facts(language, &path, text))
+                        .unwrap_or_default()
+                }
+                _ => Facts::default(),
+            };
+            (extent, Arc::new(facts))
+        }
+    };
+    Some(Source {
+        path,
+        language,
+        extent,
+        facts,
+        stamp,
+    })
+}
+
+/// Reads the whole file; not, when it grows beyond the limit meanwhile or the disk refuses.
+fn read(mut file: File, size: u64, buffer: &mut Vec<u8>) -> bool {
+    let size = usize::try_from(size).unwrap_or(0);
+    // Room for one more byte than there should be: reading it tells that the end was reached.
+    buffer.resize(size + 1, 0);
+    let mut filled = 0;
+    loop {
+        match file.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(_) => return false,
+        }
+        if filled == buffer.len() {
+            if filled as u64 > INDEX_READ_BYTES_MAX {
+                return false;
+            }
+            buffer.resize(filled * 2, 0);
+        }
+    }
+    buffer.truncate(filled);
+    true
+}
+
+fn extent(bytes: &[u8]) -> Extent {
+    let probe = &bytes[..bytes.len().min(BINARY_PROBE_BYTES)];
+    if memchr::memchr(0, probe).is_some() {
+        return Extent::Bytes(bytes.len() as u64);
+    }
+    let ends = memchr::memchr_iter(b'\n', bytes).count();
+    let is_open = bytes.last().is_some_and(|last| *last != b'\n');
+    Extent::Lines(u32::try_from(ends + usize::from(is_open)).unwrap_or(u32::MAX))
+}
+
+/// The parts of a file's status that change whenever its content does.
+pub(super) fn times(stat: &Stat) -> (i64, i64) {
+    #[allow(
+        clippy::unnecessary_cast,
+        clippy::cast_lossless,
+        clippy::cast_possible_wrap,
+        reason = "the fields' types differ between operating systems"
+    )]
+    let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000) + nanos;
+    #[allow(
+        clippy::unnecessary_cast,
+        clippy::cast_lossless,
+        clippy::cast_possible_wrap,
+        reason = "the fields' types differ between operating systems"
+    )]
+    let both = (
+        nanos(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+        nanos(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+    );
+    both
+}

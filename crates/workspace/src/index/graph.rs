@@ -1,0 +1,115 @@
+//! The imports of a project, resolved: from which file to which, and what `export *` hands on.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::language::{self, Export, ExportKind, ImportKind, Language, Resolver};
+use super::project::{FileId, Project, Source};
+use crate::Workspace;
+
+/// Names that `export *` does not hand on.
+const KEPT: [&str; 2] = ["default", "export="];
+
+/// For each file, by its place in tree order.
+pub(super) struct Resolved {
+    /// The other files it imports, in order.
+    pub(super) imports: Vec<Vec<u32>>,
+    /// The names it hands on from files that it exports whole.
+    pub(super) handed_on: Vec<Vec<Export>>,
+}
+
+/// A file that is handed on whole, and the line that says so.
+struct Star {
+    target: FileId,
+    line: u32,
+}
+
+pub(super) fn resolve(space: &Workspace, sources: &[Source]) -> Resolved {
+    let project = Project::new(space, sources);
+    let mut imports = Vec::with_capacity(sources.len());
+    let mut stars: Vec<Vec<Star>> = Vec::with_capacity(sources.len());
+    let mut resolvers = Resolvers::default();
+    for (id, source) in project.files() {
+        let mut found = BTreeSet::new();
+        let mut whole = Vec::new();
+        for import in &source.facts.imports {
+            let resolver = resolvers.of(source.language, &project);
+            for target in resolver.resolve(&project, id, import) {
+                if target == id {
+                    continue;
+                }
+                found.insert(target.0);
+                if import.kind == ImportKind::ReexportAll {
+                    let line = import.line;
+                    whole.push(Star { target, line });
+                }
+            }
+        }
+        imports.push(found.into_iter().collect());
+        stars.push(whole);
+    }
+    let handed_on = project
+        .files()
+        .map(|(id, _)| handed_on(&project, &stars, id))
+        .collect();
+    Resolved { imports, handed_on }
+}
+
+/// For each file, those that import it.
+pub(super) fn reversed(imports: &[Vec<u32>]) -> Vec<Vec<u32>> {
+    let mut importers = vec![Vec::new(); imports.len()];
+    for (from, targets) in (0_u32..).zip(imports) {
+        for target in targets {
+            importers[*target as usize].push(from);
+        }
+    }
+    importers
+}
+
+/// One resolver for each language that has imports in this project.
+#[derive(Default)]
+struct Resolvers<'p>(Vec<(Language, Box<dyn Resolver + 'p>)>);
+
+impl<'p> Resolvers<'p> {
+    fn of(&mut self, language: Language, project: &'p Project<'p>) -> &dyn Resolver {
+        let known = self.0.iter().position(|(known, _)| *known == language);
+        let position = known.unwrap_or_else(|| {
+            let made = language::resolver(language, project);
+            self.0.push((language, made));
+            self.0.len() - 1
+        });
+        self.0[position].1.as_ref()
+    }
+}
+
+/// The names of all files that `id` exports whole, those that they export whole among them. A name
+/// of the file's own goes first, and of two others the one that is met first.
+fn handed_on(project: &Project<'_>, stars: &[Vec<Star>], id: FileId) -> Vec<Export> {
+    let own = &stars[id.index()];
+    if own.is_empty() {
+        return Vec::new();
+    }
+    let exports = &project.source(id).facts.exports;
+    let mut names: HashSet<&str> = exports.iter().map(|export| export.name.as_str()).collect();
+    let mut seen = HashSet::from([id]);
+    let mut found = Vec::new();
+    // The line is that of the statement in this file, however far away the name is defined.
+    let mut pending: Vec<(FileId, u32)> = Vec::new();
+    pending.extend(own.iter().rev().map(|star| (star.target, star.line)));
+    while let Some((target, line)) = pending.pop() {
+        if !seen.insert(target) {
+            continue;
+        }
+        for export in &project.source(target).facts.exports {
+            if !KEPT.contains(&export.name.as_str()) && names.insert(&export.name) {
+                found.push(Export {
+                    name: export.name.clone(),
+                    kind: ExportKind::Reexport,
+                    line,
+                });
+            }
+        }
+        let further = stars[target.index()].iter().rev();
+        pending.extend(further.map(|star| (star.target, line)));
+    }
+    found
+}

@@ -1,0 +1,568 @@
+//! The declarations of a C or C++ file, outside of bodies.
+
+use super::super::ExportKind;
+use super::super::gather::Gather;
+use super::super::tokens::{Kind, Tokens};
+use super::directives::Directives;
+
+/// The longest name with its namespaces that is spelled out.
+const PREFIX_BYTES_MAX: usize = 1024;
+
+pub(super) fn read<'a>(tokens: &Tokens<'a>, is_header: bool, gather: &mut Gather<'a>) {
+    let mut walk = Walk {
+        tokens,
+        gather,
+        directives: Directives::default(),
+        is_header,
+        frames: Vec::new(),
+        prefix: String::new(),
+    };
+    let mut at = 0;
+    while at < tokens.len() {
+        while let Some((_, prefix)) = walk.frames.pop_if(|(close, _)| at >= *close) {
+            walk.prefix.truncate(prefix);
+        }
+        at = walk.step(at).max(at + 1);
+    }
+}
+
+struct Walk<'w, 'a> {
+    tokens: &'w Tokens<'a>,
+    gather: &'w mut Gather<'a>,
+    directives: Directives<'a>,
+    is_header: bool,
+    /// Namespaces and blocks of `extern "C"`: the closing bracket, and how long the prefix was.
+    frames: Vec<(usize, usize)>,
+    prefix: String,
+}
+
+/// What is known of the declaration that is being read.
+#[derive(Default)]
+struct Declaration {
+    is_static: bool,
+    is_extern: bool,
+    is_const: bool,
+    is_typedef: bool,
+    /// Whether a type or a specifier was met: what has none is a macro.
+    has_type: bool,
+    /// The name with its place, where it is a function.
+    function: Option<(String, usize)>,
+    /// The last plain name, which is a variable's if the declaration ends after it.
+    last: Option<(String, usize)>,
+}
+
+impl<'a> Walk<'_, 'a> {
+    fn step(&mut self, at: usize) -> usize {
+        let tokens = self.tokens;
+        if tokens.kind(at) == Some(Kind::Directive) {
+            self.directive(at);
+            return at + 1;
+        }
+        match tokens.word(at) {
+            "" if tokens.mark(at) == b'[' => tokens.after(at),
+            "" if tokens.mark(at) != b'(' && !tokens.colons(at) => at + 1,
+            "namespace" => self.namespace(at + 1),
+            "inline" if tokens.word(at + 1) == "namespace" => {
+                // Its names are those of the namespace around.
+                match (at + 2..at + 8).find(|open| tokens.mark(*open) == b'{') {
+                    Some(open) => self.enter(open),
+                    None => at + 2,
+                }
+            }
+            "extern" if tokens.kind(at + 1) == Some(Kind::Text) => {
+                if tokens.mark(at + 2) == b'{' {
+                    self.enter(at + 2)
+                } else {
+                    at + 2
+                }
+            }
+            "template" => self.after_angles(at + 1).unwrap_or(at + 1),
+            "using" => self.using(at + 1),
+            "concept" => {
+                self.take(tokens.word(at + 1), ExportKind::Type, at + 1);
+                self.to_semicolon(at)
+            }
+            _ => self.declaration(at),
+        }
+    }
+
+    fn directive(&mut self, at: usize) {
+        let line = self.tokens.source(at);
+        let offset = self.offset(at);
+        self.directives
+            .read(line, offset, self.is_header, self.gather);
+    }
+
+    fn enter(&mut self, open: usize) -> usize {
+        let close = self.tokens.close(open).unwrap_or(self.tokens.len());
+        self.frames.push((close, self.prefix.len()));
+        open + 1
+    }
+
+    fn namespace(&mut self, at: usize) -> usize {
+        let tokens = self.tokens;
+        let mut at = at;
+        while tokens.mark(at) == b'[' {
+            at = tokens.after(at);
+        }
+        let mut names = Vec::new();
+        while !tokens.word(at).is_empty() || tokens.mark(at) == b':' {
+            if !matches!(tokens.word(at), "" | "inline") {
+                names.push(tokens.word(at));
+            }
+            at += 1;
+        }
+        match tokens.mark(at) {
+            // Without a name, it is this file's own.
+            b'{' if names.is_empty() => tokens.after(at),
+            b'{' => {
+                let next = self.enter(at);
+                for name in names {
+                    if self.prefix.len() < PREFIX_BYTES_MAX {
+                        self.prefix.push_str(name);
+                        self.prefix.push_str("::");
+                    }
+                }
+                next
+            }
+            _ => self.to_semicolon(at),
+        }
+    }
+
+    fn using(&mut self, at: usize) -> usize {
+        if self.tokens.mark(at + 1) == b'=' {
+            self.take(self.tokens.word(at), ExportKind::Type, at);
+        }
+        self.to_semicolon(at)
+    }
+
+    fn to_semicolon(&mut self, at: usize) -> usize {
+        let mut at = at;
+        while at < self.tokens.len() && !matches!(self.tokens.mark(at), b';' | b'}') {
+            if self.tokens.kind(at) == Some(Kind::Directive) {
+                self.directive(at);
+            }
+            at = self.tokens.after(at);
+        }
+        at + usize::from(self.tokens.mark(at) == b';')
+    }
+
+    /// The place after `<…>`, if that is what stands here.
+    fn after_angles(&self, at: usize) -> Option<usize> {
+        let tokens = self.tokens;
+        if tokens.mark(at) != b'<' {
+            return None;
+        }
+        let mut depth = 0_usize;
+        let mut at = at;
+        loop {
+            match tokens.mark(at) {
+                b'<' => depth += 1,
+                b'>' if at > 0 && tokens.mark(at - 1) == b'-' => {}
+                b'>' => depth -= 1,
+                b';' | b'}' => return None,
+                _ if at >= tokens.len() => return None,
+                _ => {}
+            }
+            at = tokens.after(at);
+            if depth == 0 {
+                return Some(at);
+            }
+        }
+    }
+
+    /// Reads one declaration; gives the place after its `;` or its body.
+    fn declaration(&mut self, from: usize) -> usize {
+        let tokens = self.tokens;
+        let mut seen = Declaration::default();
+        let mut at = from;
+        while at < tokens.len() {
+            if tokens.kind(at) == Some(Kind::Directive) {
+                self.directive(at);
+                at += 1;
+                continue;
+            }
+            match tokens.mark(at) {
+                0 => at = self.word(at, &mut seen),
+                b';' => {
+                    self.end(&mut seen, Ending::Declared);
+                    return at + 1;
+                }
+                b'{' if seen.function.is_some() => {
+                    self.end(&mut seen, Ending::Defined);
+                    return tokens.after(at);
+                }
+                b'}' => return at,
+                b'{' => {
+                    self.end(&mut seen, Ending::Defined);
+                    at = tokens.after(at);
+                }
+                b',' => {
+                    self.end(&mut seen, Ending::Defined);
+                    at += 1;
+                }
+                b'=' => at = self.initial(at, &mut seen),
+                b'(' => at = self.parenthesis(at, &mut seen),
+                b':' if tokens.colons(at) => at += 2,
+                b':' if seen.function.is_some() => at = self.initializers(at + 1),
+                _ => at = tokens.after(at),
+            }
+        }
+        self.end(&mut seen, Ending::Declared);
+        at
+    }
+
+    /// `= …`: a value, or `= default`, `= delete`, `= 0`.
+    fn initial(&mut self, at: usize, seen: &mut Declaration) -> usize {
+        self.end(seen, Ending::Defined);
+        let mut at = at + 1;
+        while at < self.tokens.len() && !matches!(self.tokens.mark(at), b';' | b',' | b'}') {
+            if self.tokens.kind(at) == Some(Kind::Directive) {
+                self.directive(at);
+            }
+            at = self.tokens.after(at);
+        }
+        at
+    }
+
+    /// Past the list between a constructor's head and its body.
+    fn initializers(&mut self, at: usize) -> usize {
+        let tokens = self.tokens;
+        let mut at = at;
+        while at < tokens.len() {
+            match tokens.mark(at) {
+                b'(' => at = tokens.after(at),
+                // A member's braces follow its name; the body follows a bracket.
+                b'{' if !tokens.word(at - 1).is_empty() || tokens.mark(at - 1) == b'>' => {
+                    at = tokens.after(at);
+                }
+                b'{' | b';' | b'}' => return at,
+                _ => at += 1,
+            }
+        }
+        at
+    }
+
+    fn word(&mut self, at: usize, seen: &mut Declaration) -> usize {
+        let tokens = self.tokens;
+        let next = at + 1;
+        match tokens.word(at) {
+            "" => return next,
+            "static" => seen.is_static = true,
+            "extern" => seen.is_extern = true,
+            "const" | "constexpr" => seen.is_const = true,
+            "typedef" => seen.is_typedef = true,
+            "struct" | "class" | "union" | "enum" => return self.tag(at, seen),
+            "template" => return self.after_angles(next).unwrap_or(next),
+            "operator" => return self.operator(next, seen),
+            word if is_attribute(word) && tokens.mark(next) == b'(' => return tokens.after(next),
+            _ => return self.name(at, seen),
+        }
+        seen.has_type = true;
+        next
+    }
+
+    /// A name with its qualifiers: a type, a function's or a variable's name.
+    fn name(&mut self, at: usize, seen: &mut Declaration) -> usize {
+        let tokens = self.tokens;
+        let mut full = tokens.word(at).to_owned();
+        let mut last = at;
+        let mut end = at + 1;
+        loop {
+            if let Some(after) = self.after_angles(end) {
+                end = after;
+            }
+            if !tokens.colons(end) {
+                break;
+            }
+            end += 2;
+            if tokens.word(end) == "operator" {
+                return self.operator(end + 1, seen);
+            }
+            let tilde = usize::from(tokens.mark(end) == b'~');
+            let word = tokens.word(end + tilde);
+            if word.is_empty() || full.len() > PREFIX_BYTES_MAX {
+                break;
+            }
+            full.push_str(if tilde == 1 { "::~" } else { "::" });
+            full.push_str(word);
+            last = end + tilde;
+            end = last + 1;
+        }
+        if tokens.mark(end) == b'(' && seen.function.is_none() {
+            return self.called(full, last, end, seen);
+        }
+        if seen.function.is_none() {
+            seen.has_type |= seen.last.is_some();
+            seen.last = Some((full, last));
+        }
+        end
+    }
+
+    /// A name before a bracket: a function, or a macro in front of a declaration.
+    fn called(&mut self, full: String, last: usize, open: usize, seen: &mut Declaration) -> usize {
+        let tokens = self.tokens;
+        let after = tokens.after(open);
+        let has_type = seen.has_type || seen.last.is_some();
+        let goes_on = starts_declarator(tokens, after);
+        let is_macro = goes_on && (is_shouted(&full) || !has_type);
+        let is_qualified = full.contains("::");
+        let is_body = tokens.mark(after) == b'{' && !is_shouted(&full);
+        if is_macro {
+            seen.has_type = true;
+        } else if has_type || is_qualified || is_body {
+            seen.function = Some((full, last));
+        }
+        after
+    }
+
+    /// `(*name)`, `(name)(…)`, or brackets around nothing that matters.
+    fn parenthesis(&mut self, at: usize, seen: &mut Declaration) -> usize {
+        let tokens = self.tokens;
+        let after = tokens.after(at);
+        if seen.function.is_some() || tokens.mark(after) != b'(' {
+            return after;
+        }
+        let is_pointer = matches!(tokens.mark(at + 1), b'*' | b'^' | b'&');
+        let is_plain = !tokens.word(at + 1).is_empty() && tokens.mark(at + 2) == b')';
+        if is_pointer {
+            let close = tokens.close(at).unwrap_or(at);
+            let name = (at + 1..close).rev().find(|inner| !tokens.word(*inner).is_empty());
+            if let Some(name) = name {
+                seen.has_type = true;
+                seen.last = Some((tokens.word(name).to_owned(), name));
+            }
+        } else if is_plain && (seen.has_type || seen.last.is_some()) {
+            seen.function = Some((tokens.word(at + 1).to_owned(), at + 1));
+        }
+        tokens.after(after)
+    }
+
+    /// `operator==` and its kin: functions that nobody names.
+    fn operator(&mut self, at: usize, seen: &mut Declaration) -> usize {
+        let tokens = self.tokens;
+        let mut at = at;
+        if tokens.mark(at) == b'(' && tokens.mark(at + 1) == b')' {
+            at += 2;
+        }
+        while at < tokens.len() && !matches!(tokens.mark(at), b'(' | b';' | b'{' | b'}') {
+            at += 1;
+        }
+        seen.function = Some((String::new(), at));
+        if tokens.mark(at) == b'(' {
+            tokens.after(at)
+        } else {
+            at
+        }
+    }
+
+    /// `struct Name {…}`, or a type that is only named.
+    fn tag(&mut self, at: usize, seen: &mut Declaration) -> usize {
+        let tokens = self.tokens;
+        let is_enum = tokens.word(at) == "enum";
+        let kind = if is_enum {
+            ExportKind::Enum
+        } else {
+            ExportKind::Class
+        };
+        seen.has_type = true;
+        let mut name: Option<(String, usize)> = None;
+        let mut first = None;
+        let mut end = at + 1;
+        loop {
+            let word = tokens.word(end);
+            if is_attribute(word) || !word.is_empty() && tokens.mark(end + 1) == b'(' {
+                if first.is_some() {
+                    break;
+                }
+                end = tokens.after(end + 1);
+            } else if tokens.mark(end) == b'[' {
+                end = tokens.after(end);
+            } else if matches!(word, "class" | "struct" | "final") {
+                end += 1;
+            } else if !word.is_empty() {
+                let mut full = word.to_owned();
+                while tokens.colons(end + 1) && full.len() < PREFIX_BYTES_MAX {
+                    full.push_str("::");
+                    full.push_str(tokens.word(end + 3));
+                    end += 3;
+                }
+                first = first.or(Some(end + 1));
+                name = Some((full, end));
+                end += 1;
+            } else {
+                break;
+            }
+        }
+        let is_special = tokens.mark(end) == b'<';
+        let open = self.body_of_tag(end);
+        let Some(open) = open else {
+            // Only named: what follows the first word is what the declaration is about.
+            return first.unwrap_or(end);
+        };
+        match name {
+            Some((name, place)) if !is_special => self.take(&name, kind, place),
+            None if is_enum => self.enumerators(open),
+            _ => {}
+        }
+        seen.last = None;
+        tokens.after(open)
+    }
+
+    /// The bracket that opens a type's body, past its parameters and bases.
+    fn body_of_tag(&self, at: usize) -> Option<usize> {
+        let tokens = self.tokens;
+        let mut at = self.after_angles(at).unwrap_or(at);
+        while tokens.word(at) == "final" {
+            at += 1;
+        }
+        if tokens.mark(at) == b':' && !tokens.colons(at) {
+            while at < tokens.len() && !matches!(tokens.mark(at), b'{' | b';' | b'}') {
+                at = tokens.after(at);
+            }
+        }
+        (tokens.mark(at) == b'{').then_some(at)
+    }
+
+    /// The constants of an enumeration without a name.
+    fn enumerators(&mut self, open: usize) {
+        let tokens = self.tokens;
+        let close = tokens.close(open).unwrap_or(open);
+        let mut at = open + 1;
+        let mut begins = true;
+        while at < close {
+            if begins && !tokens.word(at).is_empty() {
+                self.take(tokens.word(at), ExportKind::Value, at);
+            }
+            begins = tokens.mark(at) == b',' || tokens.kind(at) == Some(Kind::Directive) && begins;
+            at = tokens.after(at);
+        }
+    }
+
+    /// Offers what a declaration turned out to be, and forgets it.
+    fn end(&mut self, seen: &mut Declaration, ending: Ending) {
+        let last = seen.last.take();
+        let is_own = seen.is_static && !self.is_header;
+        if let Some((name, at)) = seen.function.take() {
+            // `Type value(…)` looks the same; in a source file only a body counts.
+            if seen.is_typedef {
+                self.take(&name, ExportKind::Type, at);
+            } else if !is_own && (self.is_header || ending == Ending::Defined) && !is_of_class(&name) {
+                self.take(&name, ExportKind::Function, at);
+            }
+            return;
+        }
+        let Some((name, at)) = last.filter(|_| seen.has_type) else {
+            return;
+        };
+        if seen.is_typedef {
+            self.take(&name, ExportKind::Type, at);
+            return;
+        }
+        // In a source file a constant is its own, and `extern` without a value is another's.
+        let is_elsewhere = seen.is_extern && ending == Ending::Declared || seen.is_const && !seen.is_extern;
+        if !is_own && (self.is_header || !is_elsewhere) {
+            self.take(&name, ExportKind::Value, at);
+        }
+    }
+
+    fn take(&mut self, name: &str, kind: ExportKind, at: usize) {
+        if name.is_empty() || is_keyword(name) {
+            return;
+        }
+        let offset = self.offset(at);
+        if self.prefix.is_empty() {
+            self.gather.export(name, kind, offset);
+        } else {
+            let full = format!("{}{name}", self.prefix);
+            self.gather.export(&full, kind, offset);
+        }
+    }
+
+    fn offset(&self, at: usize) -> usize {
+        self.tokens.get(at).map_or(0, |token| token.start as usize)
+    }
+}
+
+/// How a declaration ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// With a semicolon alone.
+    Declared,
+    /// With a body or a value.
+    Defined,
+}
+
+/// Whether a declaration goes on after a bracket, so that what stood before it was a macro.
+fn starts_declarator(tokens: &Tokens<'_>, at: usize) -> bool {
+    let word = tokens.word(at);
+    tokens.mark(at) == b'*'
+        || !word.is_empty()
+            && !is_attribute(word)
+            && !matches!(
+                word,
+                "const" | "volatile" | "noexcept" | "override" | "final" | "try" | "requires" | "mutable"
+            )
+}
+
+/// Constructors and destructors outside of their class: the class is known already.
+fn is_of_class(name: &str) -> bool {
+    let mut parts = name.rsplit("::");
+    let last = parts.next().unwrap_or_default();
+    last.starts_with('~') || parts.next() == Some(last)
+}
+
+/// Whether a name is spelled like a macro.
+fn is_shouted(name: &str) -> bool {
+    name.len() > 1 && !name.bytes().any(|byte| byte.is_ascii_lowercase())
+}
+
+fn is_attribute(word: &str) -> bool {
+    matches!(
+        word,
+        "__attribute__"
+            | "__attribute"
+            | "__declspec"
+            | "alignas"
+            | "_Alignas"
+            | "decltype"
+            | "typeof"
+            | "__typeof__"
+            | "noexcept"
+            | "throw"
+            | "asm"
+            | "__asm__"
+            | "__asm"
+            | "explicit"
+    )
+}
+
+/// Words that end a declaration of a type alone and are nobody's name.
+fn is_keyword(word: &str) -> bool {
+    matches!(
+        word,
+        "int" | "char"
+            | "short"
+            | "long"
+            | "unsigned"
+            | "signed"
+            | "void"
+            | "float"
+            | "double"
+            | "bool"
+            | "const"
+            | "volatile"
+            | "inline"
+            | "auto"
+            | "if"
+            | "for"
+            | "while"
+            | "switch"
+            | "return"
+            | "sizeof"
+            | "default"
+            | "delete"
+            | "static_assert"
+            | "_Static_assert"
+    )
+}

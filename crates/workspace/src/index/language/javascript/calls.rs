@@ -1,0 +1,190 @@
+//! `require`, `import()`, `import('…')` types and CommonJS exports, wherever they stand.
+
+use memchr::memmem;
+use oxc_ast::ast::{
+    Argument, AssignmentExpression, AssignmentTarget, CallExpression, Expression, ImportExpression,
+    MemberExpression, ObjectExpression, ObjectPropertyKind, Program, TSImportType,
+};
+use oxc_ast_visit::{Visit, walk};
+
+use super::{ExportKind, ImportKind, Reading};
+
+/// Looks through the whole tree, if the text has anything to be found.
+pub(super) fn read(reading: &mut Reading, text: &str, program: &Program<'_>) {
+    let has = |word: &str| memmem::find(text.as_bytes(), word.as_bytes()).is_some();
+    let is_script = !reading.is_module;
+    let is_wanted =
+        has("import(") || has("require") || has("import (") || is_script && has("exports");
+    if is_wanted {
+        Calls { reading, is_script }.visit_program(program);
+    }
+}
+
+struct Calls<'r> {
+    reading: &'r mut Reading,
+    /// Whether `exports` may be CommonJS's.
+    is_script: bool,
+}
+
+impl<'a> Visit<'a> for Calls<'_> {
+    fn visit_import_expression(&mut self, it: &ImportExpression<'a>) {
+        if let Some(specifier) = text_of(&it.source) {
+            self.reading
+                .import(it.span.start, specifier, ImportKind::Dynamic);
+        }
+        walk::walk_import_expression(self, it);
+    }
+
+    fn visit_ts_import_type(&mut self, it: &TSImportType<'a>) {
+        self.reading
+            .import(it.span.start, &it.source.value, ImportKind::Type);
+        walk::walk_ts_import_type(self, it);
+    }
+
+    fn visit_call_expression(&mut self, it: &CallExpression<'a>) {
+        if let Some(specifier) = required(it) {
+            self.reading
+                .import(it.span.start, specifier, ImportKind::Require);
+        } else if self.is_script {
+            self.exporting_call(it);
+        }
+        walk::walk_call_expression(self, it);
+    }
+
+    fn visit_assignment_expression(&mut self, it: &AssignmentExpression<'a>) {
+        if self.is_script
+            && let Some(target) = it.left.as_member_expression()
+        {
+            self.assigned(target, it);
+        }
+        walk::walk_assignment_expression(self, it);
+    }
+}
+
+impl Calls<'_> {
+    /// `exports.a = …`, `module.exports.a = …`, `module.exports = …`.
+    fn assigned(&mut self, target: &MemberExpression<'_>, it: &AssignmentExpression<'_>) {
+        let offset = it.span.start;
+        if target.is_specific_member_access("module", "exports") {
+            return self.whole(offset, &it.right);
+        }
+        let object = target.object();
+        if is_exports(object)
+            && let Some(name) = target.static_property_name()
+            && name != "__esModule"
+        {
+            self.reading.export(offset, name, kind_of(&it.right));
+        }
+    }
+
+    /// What `module.exports = …` gives to others.
+    fn whole(&mut self, offset: u32, value: &Expression<'_>) {
+        match value {
+            Expression::ObjectExpression(object) => self.properties(object),
+            Expression::CallExpression(call) if required(call).is_some() => {
+                if let Some(specifier) = required(call) {
+                    let all = ImportKind::ReexportAll;
+                    self.reading.import(offset, specifier, all);
+                }
+            }
+            // `exports = module.exports = …` is seen again from its inner half.
+            Expression::AssignmentExpression(inner) if is_exports_target(&inner.left) => {
+                self.whole(offset, &inner.right);
+            }
+            other => self.reading.export(offset, "export=", kind_of(other)),
+        }
+    }
+
+    fn properties(&mut self, object: &ObjectExpression<'_>) {
+        for property in &object.properties {
+            match property {
+                ObjectPropertyKind::ObjectProperty(property) => {
+                    if let Some(name) = property.key.static_name() {
+                        let kind = kind_of(&property.value);
+                        self.reading.export(property.span.start, &name, kind);
+                    }
+                }
+                ObjectPropertyKind::SpreadProperty(spread) => {
+                    if let Expression::CallExpression(call) = &spread.argument
+                        && let Some(specifier) = required(call)
+                    {
+                        let all = ImportKind::ReexportAll;
+                        self.reading.import(spread.span.start, specifier, all);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What compilers write: `Object.defineProperty(exports, 'a', …)`, `__exportStar(require('…'), exports)`.
+    fn exporting_call(&mut self, it: &CallExpression<'_>) {
+        let argument = |index: usize| it.arguments.get(index).and_then(Argument::as_expression);
+        let (first, second) = (argument(0), argument(1));
+        if it
+            .callee
+            .is_specific_member_access("Object", "defineProperty")
+        {
+            if first.is_some_and(is_exports)
+                && let Some(name) = second.and_then(text_of)
+                && name != "__esModule"
+            {
+                self.reading.export(it.span.start, name, ExportKind::Value);
+            }
+            return;
+        }
+        if second.is_some_and(is_exports)
+            && let Some(Expression::CallExpression(call)) = first
+            && let Some(specifier) = required(call)
+        {
+            let all = ImportKind::ReexportAll;
+            self.reading.import(it.span.start, specifier, all);
+        }
+    }
+}
+
+/// The module of `require('…')`.
+fn required<'c>(call: &'c CallExpression<'_>) -> Option<&'c str> {
+    let is_require = matches!(&call.callee, Expression::Identifier(it) if it.name == "require");
+    if !is_require {
+        return None;
+    }
+    text_of(call.arguments.first()?.as_expression()?)
+}
+
+/// The text of a string, or of a template without expressions.
+fn text_of<'e>(expression: &'e Expression<'_>) -> Option<&'e str> {
+    match expression {
+        Expression::StringLiteral(it) => Some(it.value.as_str()),
+        Expression::TemplateLiteral(it) if it.expressions.is_empty() => {
+            let cooked = it.quasis.first()?.value.cooked.as_ref();
+            cooked.map(|text| text.as_str())
+        }
+        _ => None,
+    }
+}
+
+/// `exports` or `module.exports`.
+fn is_exports(expression: &Expression<'_>) -> bool {
+    expression.is_specific_id("exports")
+        || expression.is_specific_member_access("module", "exports")
+}
+
+fn is_exports_target(target: &AssignmentTarget<'_>) -> bool {
+    match target {
+        AssignmentTarget::AssignmentTargetIdentifier(it) => it.name == "exports",
+        other => other
+            .as_member_expression()
+            .is_some_and(|it| it.is_specific_member_access("module", "exports")),
+    }
+}
+
+fn kind_of(value: &Expression<'_>) -> ExportKind {
+    match value {
+        Expression::FunctionExpression(_) | Expression::ArrowFunctionExpression(_) => {
+            ExportKind::Function
+        }
+        Expression::ClassExpression(_) => ExportKind::Class,
+        Expression::CallExpression(call) if required(call).is_some() => ExportKind::Reexport,
+        _ => ExportKind::Value,
+    }
+}

@@ -1,0 +1,174 @@
+//! The packages of the project itself: what `package.json` files name, and where their sources are.
+
+use serde_json::Value;
+
+use crate::index::project::{FileId, Project, dir_of, join};
+
+/// Folders into which packages are built. What an entry names there has its source elsewhere.
+const BUILT: [&str; 10] = [
+    "dist", "lib", "build", "out", "esm", "cjs", "es", "output", "target", "types",
+];
+
+/// Endings of sources, the likeliest first.
+const ENDINGS: [&str; 8] = [".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"];
+
+/// One package of the project.
+pub(super) struct Package {
+    pub(super) name: String,
+    /// Its folder; empty for the root.
+    pub(super) dir: String,
+    manifest: Value,
+}
+
+/// The packages of the project, no name twice: the one nearest to the root counts.
+#[derive(Default)]
+pub(super) struct Packages(Vec<Package>);
+
+impl Packages {
+    pub(super) fn new(project: &Project<'_>) -> Self {
+        let mut found: Vec<Package> = Vec::new();
+        let manifests = project
+            .files()
+            .filter(|(_, source)| source.path.file_name() == Some("package.json"));
+        for (_, source) in manifests {
+            let path = source.path.as_str();
+            let dir = dir_of(path);
+            // What is installed is no package of the project, even where it is kept with the sources.
+            if dir.split('/').any(|name| name == "node_modules") {
+                continue;
+            }
+            let Some(manifest) = project
+                .text(path)
+                .and_then(|text| serde_json::from_str::<Value>(&text).ok())
+            else {
+                continue;
+            };
+            let Some(name) = manifest.get("name").and_then(Value::as_str) else {
+                continue;
+            };
+            if is_name(name) {
+                found.push(Package {
+                    name: name.to_owned(),
+                    dir: dir.to_owned(),
+                    manifest,
+                });
+            }
+        }
+        found.sort_by_key(|package| package.dir.split('/').count());
+        let mut names = std::collections::HashSet::new();
+        found.retain(|package| names.insert(package.name.clone()));
+        Self(found)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Package> {
+        self.0.iter()
+    }
+
+    /// The package that a specifier names, and what comes after its name.
+    pub(super) fn named<'s>(&self, specifier: &'s str) -> Option<(&Package, &'s str)> {
+        self.0.iter().find_map(|package| {
+            let rest = specifier.strip_prefix(package.name.as_str())?;
+            match rest.strip_prefix('/') {
+                Some(below) => Some((package, below)),
+                None if rest.is_empty() => Some((package, "")),
+                None => None,
+            }
+        })
+    }
+}
+
+impl Package {
+    /// The source of what others import as `below` of this package, where it has not been built.
+    pub(super) fn source(&self, project: &Project<'_>, below: &str) -> Option<FileId> {
+        let mut entries = Vec::new();
+        match below {
+            "" => {
+                for field in ["source", "module", "main", "types", "typings"] {
+                    entries.extend(self.manifest.get(field).and_then(Value::as_str));
+                }
+                if let Some(exports) = self.manifest.get("exports") {
+                    texts(exports.get(".").unwrap_or(exports), &mut entries);
+                }
+            }
+            _ => {
+                let exports = self.manifest.get("exports");
+                if let Some(entry) = exports.and_then(|it| it.get(format!("./{below}"))) {
+                    texts(entry, &mut entries);
+                }
+            }
+        }
+        let by_entry = entries.iter().find_map(|entry| self.built(project, entry));
+        by_entry.or_else(|| self.conventional(project, below))
+    }
+
+    /// `dist/a/b.mjs` is made from `src/a/b.ts` or `a/b.ts`.
+    fn built(&self, project: &Project<'_>, entry: &str) -> Option<FileId> {
+        let entry = entry.trim_start_matches("./");
+        if let Some(found) = project.find(&join(&self.dir, entry)?) {
+            return Some(found);
+        }
+        let mut rest = entry;
+        while let Some((first, below)) = rest.split_once('/')
+            && BUILT.contains(&first)
+        {
+            rest = below;
+        }
+        // `mermaid.core.mjs` and `index.d.ts` are both made from a file of the first word.
+        let (dir, name) = rest.rsplit_once('/').unwrap_or(("", rest));
+        let mut stem = name;
+        while let Some((shorter, _)) = stem.rsplit_once('.') {
+            stem = shorter;
+            for folder in ["src", ""] {
+                let base = join(&self.dir, &format!("{folder}/{dir}/{stem}"))?;
+                if let Some(found) = with_ending(project, &base) {
+                    return Some(found);
+                }
+            }
+        }
+        None
+    }
+
+    fn conventional(&self, project: &Project<'_>, below: &str) -> Option<FileId> {
+        let below = if below.is_empty() { "index" } else { below };
+        for folder in ["src", "", "lib"] {
+            let base = join(&self.dir, &format!("{folder}/{below}"))?;
+            if let Some(found) = project.find(&base).or_else(|| with_ending(project, &base)) {
+                return Some(found);
+            }
+            if let Some(found) = with_ending(project, &format!("{base}/index")) {
+                return Some(found);
+            }
+        }
+        None
+    }
+}
+
+fn with_ending(project: &Project<'_>, base: &str) -> Option<FileId> {
+    ENDINGS
+        .iter()
+        .find_map(|ending| project.find(&format!("{base}{ending}")))
+}
+
+/// Every text in an entry of `exports`, in its order.
+fn texts<'v>(entry: &'v Value, found: &mut Vec<&'v str>) {
+    match entry {
+        Value::String(text) => found.push(text),
+        Value::Array(list) => list.iter().for_each(|it| texts(it, found)),
+        Value::Object(fields) => {
+            let conditions = fields.iter().filter(|(key, _)| !key.starts_with('.'));
+            conditions.for_each(|(_, it)| texts(it, found));
+        }
+        _ => {}
+    }
+}
+
+/// Whether this can stand as a folder in `node_modules`.
+fn is_name(name: &str) -> bool {
+    let parts: Vec<&str> = name.split('/').collect();
+    let is_part = |part: &&str| !part.is_empty() && !part.starts_with('.');
+    match parts.as_slice() {
+        [one] => is_part(one) && !one.starts_with('@'),
+        [scope, one] => scope.starts_with('@') && scope.len() > 1 && is_part(one),
+        _ => false,
+    }
+}

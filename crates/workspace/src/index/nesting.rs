@@ -1,0 +1,59 @@
+//! Keeps parsers from running out of stack, however deeply a text is nested.
+//!
+//! Parsers recurse. What may open a level is counted before, whether it does or not: brackets in
+//! strings count, so nothing in a text can hide a level. A text that could need more than the
+//! threads of the index have gets a thread of its own, as large as it could need.
+
+use std::thread;
+
+/// The stack of each thread that reads files. Only what is touched takes memory.
+pub(super) const STACK_BYTES: usize = 128 << 20;
+
+/// What one level may need, generously: builds for development need most.
+const STACK_PER_OPENER_BYTES: usize = 16 << 10;
+/// Levels that are opened by words, such as `typeof typeof x`, need less.
+const STACK_PER_BYTE_BYTES: usize = 256;
+/// What remains for everything but the levels.
+const STACK_SPARE_BYTES: usize = 1 << 20;
+/// The most a single text is given.
+const STACK_BYTES_MAX: usize = 8 << 30;
+
+/// Runs `read` with enough stack for the text; `None` when no stack would be enough.
+pub(super) fn with_stack_for<R: Send>(text: &str, read: impl FnOnce() -> R + Send) -> Option<R> {
+    let needed = needed(text);
+    if needed <= STACK_BYTES {
+        return Some(read());
+    }
+    if needed > STACK_BYTES_MAX {
+        return None;
+    }
+    thread::scope(|scope| {
+        let builder = thread::Builder::new().stack_size(needed);
+        builder.spawn_scoped(scope, read).ok()?.join().ok()
+    })
+}
+
+fn needed(text: &str) -> usize {
+    let fixed = STACK_SPARE_BYTES + text.len() * STACK_PER_BYTE_BYTES;
+    // Most texts are so short that they need no counting.
+    if fixed + text.len() * STACK_PER_OPENER_BYTES <= STACK_BYTES {
+        return fixed;
+    }
+    let openers: usize = text
+        .bytes()
+        .map(|byte| usize::from(OPENS[usize::from(byte)]))
+        .sum();
+    fixed + openers * STACK_PER_OPENER_BYTES
+}
+
+/// One for each byte that may open a level in some language.
+const OPENS: [u8; 256] = {
+    let signs = b"([{<!~+-*&|?=:`/%^@,.";
+    let mut table = [0; 256];
+    let mut index = 0;
+    while index < signs.len() {
+        table[signs[index] as usize] = 1;
+        index += 1;
+    }
+    table
+};

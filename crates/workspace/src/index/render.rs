@@ -1,0 +1,139 @@
+//! The index as text: `path | exports | N lines`, whole lines only, within a budget of tokens.
+
+use std::fmt::Write as _;
+
+use super::rank::Focus;
+use super::{Extent, Index, IndexedFile};
+
+/// Bytes of source text and names in one token, on average.
+const BYTES_PER_TOKEN: f64 = 3.5;
+/// The largest part of a budget that one line takes; of a longer list of names the rest is counted.
+const LINE_SHARE_MAX: usize = 8;
+/// However small the budget, so much of a list of names is shown.
+const NAMES_BYTES_MIN: usize = 120;
+
+/// An estimate of how many tokens a text is to a model.
+#[must_use]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "an estimate of a text's length"
+)]
+pub fn tokens(bytes: usize) -> usize {
+    (bytes as f64 / BYTES_PER_TOKEN).ceil() as usize
+}
+
+/// The files that fit a budget.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selection<'i> {
+    /// Those that are shown, in tree order, each with its names as they are shown.
+    pub shown: Vec<(&'i IndexedFile, String)>,
+    /// How many were left out.
+    pub left_out: usize,
+}
+
+impl Index {
+    /// The files that matter most and together take no more than `budget` tokens as text; all of
+    /// them without a budget.
+    #[must_use]
+    pub fn select(&self, budget: Option<usize>, focus: &Focus) -> Selection<'_> {
+        let Some(budget) = budget else {
+            let files = self.files.iter();
+            return Selection {
+                shown: files.map(|file| (file, names(file, usize::MAX))).collect(),
+                left_out: 0,
+            };
+        };
+        let names_max = (bytes_of(budget) / LINE_SHARE_MAX).max(NAMES_BYTES_MIN);
+        let mut chosen = Vec::new();
+        // The sentence about what was left out is paid for first.
+        let mut spent = note(self.files.len()).len();
+        for position in self.ranked(focus) {
+            let names = names(&self.files[position], names_max);
+            let cost = line(&self.files[position], &names).len() + 1;
+            if tokens(spent + cost) > budget {
+                break;
+            }
+            spent += cost;
+            chosen.push((position, names));
+        }
+        chosen.sort_unstable_by_key(|(position, _)| *position);
+        Selection {
+            left_out: self.files.len() - chosen.len(),
+            shown: chosen
+                .into_iter()
+                .map(|(position, names)| (&self.files[position], names))
+                .collect(),
+        }
+    }
+
+    /// The selection as text, a line for each file, and how many were left out at the end.
+    #[must_use]
+    pub fn render(&self, budget: Option<usize>, focus: &Focus) -> String {
+        self.select(budget, focus).to_string()
+    }
+}
+
+impl std::fmt::Display for Selection<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (file, names) in &self.shown {
+            writeln!(f, "{}", line(file, names))?;
+        }
+        match self.left_out {
+            0 => Ok(()),
+            left_out => f.write_str(&note(left_out)),
+        }
+    }
+}
+
+impl std::fmt::Display for Extent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Lines(1) => f.write_str("1 line"),
+            Self::Lines(lines) => write!(f, "{lines} lines"),
+            Self::Bytes(bytes @ ..1024) => write!(f, "{bytes} B"),
+            Self::Bytes(bytes @ ..1_048_576) => write!(f, "{} kB", bytes / 1024),
+            Self::Bytes(bytes) => write!(f, "{} MB", bytes / 1_048_576),
+        }
+    }
+}
+
+fn line(file: &IndexedFile, names: &str) -> String {
+    format!("{} | {names} | {}", file.path, file.extent)
+}
+
+/// The names a file exports, as many as fit; `-` for none.
+fn names(file: &IndexedFile, bytes_max: usize) -> String {
+    if file.exports.is_empty() {
+        return "-".to_owned();
+    }
+    let mut text = String::new();
+    for (shown, export) in file.exports.iter().enumerate() {
+        if shown > 0 && text.len() + export.name.len() + 2 > bytes_max {
+            // Writing to a String cannot fail.
+            let _ = write!(text, ", +{} more", file.exports.len() - shown);
+            break;
+        }
+        if shown > 0 {
+            text.push_str(", ");
+        }
+        text.push_str(&export.name);
+    }
+    text
+}
+
+fn note(left_out: usize) -> String {
+    let files = if left_out == 1 { "file" } else { "files" };
+    format!("… {left_out} more {files} left out\n")
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "an estimate of a text's length"
+)]
+fn bytes_of(tokens: usize) -> usize {
+    (tokens as f64 * BYTES_PER_TOKEN) as usize
+}

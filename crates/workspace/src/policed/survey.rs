@@ -1,0 +1,240 @@
+//! Going through every file that may be read, with several threads, by handle.
+//!
+//! One thread walks the tree in order and hands out files by the directory they are in; when the
+//! others have enough to do, it takes a share itself. Nothing is looked up by path: a file is looked
+//! at and opened in the very directory in which its name was judged.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use rustix::fs::Stat;
+
+use super::read::{on_kernel_filesystem, open_at};
+use super::scan::{Filter, Tour};
+use super::{Ignored, Workspace};
+use crate::descent::{kind_of, stat};
+use crate::{Entry, Error, ErrorKind, Kind, RelPath, Root};
+
+/// The most threads; more wait for the disk and for each other.
+const THREADS_MAX: usize = 8;
+/// How many files one thread takes at a time.
+const FILES_PER_BATCH: usize = 16;
+/// How many batches may wait. Each keeps a directory open.
+const BATCHES_WAITING_MAX: usize = 64;
+
+/// A file that may be read by its name; not yet opened.
+pub(crate) struct Candidate<'c> {
+    pub(crate) path: RelPath,
+    dir: &'c OwnedFd,
+    space: &'c Workspace,
+}
+
+impl Candidate<'_> {
+    /// What the directory says about the file now.
+    pub(crate) fn stat(&self) -> Option<Stat> {
+        let name = self.path.file_name().unwrap_or_default();
+        let found = stat(self.dir.as_fd(), name).ok().flatten()?;
+        (kind_of(&found) == Kind::File).then_some(found)
+    }
+
+    /// Opens the file, judged by its handle; `None` when it may not be read or is gone.
+    pub(crate) fn open(&self) -> Option<(File, Stat)> {
+        let name = self.path.file_name().unwrap_or_default();
+        let (file, stat) = open_at(self.dir.as_fd(), name).ok()?;
+        if kind_of(&stat) != Kind::File {
+            return None;
+        }
+        // Files claim to be empty on the kernel's file systems.
+        if stat.st_size == 0 && on_kernel_filesystem(&file) {
+            return None;
+        }
+        match self.space.check_links(&file, &stat) {
+            Ok(Ok(())) => Some((file, stat)),
+            _ => None,
+        }
+    }
+}
+
+struct Batch {
+    dir: Arc<OwnedFd>,
+    files: Vec<RelPath>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    batches: VecDeque<Batch>,
+    is_complete: bool,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: Mutex<Waiting>,
+    news: Condvar,
+}
+
+impl Workspace {
+    /// The root without the policy, for what is kept about the project itself.
+    pub(crate) fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// Shows every file of the project that may be read and is not ignored to `visit`, in no
+    /// particular order, each with a `hand` that belongs to one thread; gives the hands back.
+    pub(crate) fn survey<H: Send>(
+        &self,
+        stack_bytes: usize,
+        hand: impl Fn() -> H + Sync,
+        visit: impl Fn(&mut H, Candidate<'_>) + Sync,
+    ) -> Result<Vec<H>, Error> {
+        let queue = Queue::default();
+        let perform = |hand: &mut H, batch: Batch| {
+            for path in batch.files {
+                visit(
+                    hand,
+                    Candidate {
+                        path,
+                        dir: &batch.dir,
+                        space: self,
+                    },
+                );
+            }
+        };
+        let work = |mut hand: H| {
+            while let Some(batch) = queue.next() {
+                perform(&mut hand, batch);
+            }
+            hand
+        };
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        thread::scope(|scope| {
+            // Threads of a given size: parsers recurse as deeply as texts are nested.
+            let builder = || thread::Builder::new().stack_size(stack_bytes);
+            let (queue, perform, work) = (&queue, &perform, &work);
+            let mut walker = hand();
+            let walk = move || {
+                let walked = self.hand_out(queue, |batch| perform(&mut walker, batch));
+                queue.complete();
+                let walker = work(walker);
+                walked.map(|()| walker)
+            };
+            let walker = builder()
+                .spawn_scoped(scope, walk)
+                .map_err(|source| Error::io("starting a thread for", &"the index", source))?;
+            let mut started = vec![walker];
+            for _ in 1..threads.min(THREADS_MAX) {
+                let helper = hand();
+                // The walker does alone what nobody can be found to help with.
+                let started_too = builder().spawn_scoped(scope, move || Ok(work(helper)));
+                started.extend(started_too.ok());
+            }
+            started.into_iter().map(joined).collect()
+        })
+    }
+
+    /// Walks the tree and puts its files into the queue; what finds no room there, `help` does.
+    fn hand_out(&self, queue: &Queue, mut help: impl FnMut(Batch)) -> Result<(), Error> {
+        let root = RelPath::root();
+        let tour = Tour {
+            start: &root,
+            depth_max: usize::MAX,
+            entries_max: self.limits.walk_entries_max,
+        };
+        let filter = Filter::new(&self.policy, Ignored::LeftOut);
+        let mut pending: Option<(Option<RelPath>, Batch)> = None;
+        let mut failed = None;
+        tour.go(&self.root, &filter, |fd, entry: &Entry| {
+            if entry.kind != Kind::File {
+                return ControlFlow::Continue(());
+            }
+            let parent = entry.path.parent();
+            match &mut pending {
+                Some((dir, batch)) if *dir == parent && batch.files.len() < FILES_PER_BATCH => {
+                    batch.files.push(entry.path.clone());
+                }
+                _ => {
+                    // The next batch of the same directory shares its handle.
+                    let shared = pending.as_ref().filter(|(dir, _)| *dir == parent);
+                    let dir = match shared {
+                        Some((_, batch)) => Ok(Arc::clone(&batch.dir)),
+                        None => fd.try_clone_to_owned().map(Arc::new),
+                    };
+                    match dir {
+                        Ok(dir) => {
+                            let files = vec![entry.path.clone()];
+                            let next = (parent, Batch { dir, files });
+                            if let Some((_, full)) = pending.replace(next)
+                                && let Some(left) = queue.offer(full)
+                            {
+                                help(left);
+                            }
+                        }
+                        Err(source) => {
+                            failed = Some(Error::io("reading", &entry.path, source));
+                            return ControlFlow::Break(());
+                        }
+                    }
+                }
+            }
+            ControlFlow::Continue(())
+        })?;
+        if let Some((_, last)) = pending
+            && let Some(left) = queue.offer(last)
+        {
+            help(left);
+        }
+        failed.map_or(Ok(()), Err)
+    }
+}
+
+impl Queue {
+    /// Takes a batch in, or gives it back when enough wait already.
+    fn offer(&self, batch: Batch) -> Option<Batch> {
+        let mut waiting = self.lock();
+        if waiting.batches.len() >= BATCHES_WAITING_MAX {
+            return Some(batch);
+        }
+        waiting.batches.push_back(batch);
+        drop(waiting);
+        self.news.notify_one();
+        None
+    }
+
+    /// The next batch; `None` when no more will come.
+    fn next(&self) -> Option<Batch> {
+        let mut waiting = self.lock();
+        loop {
+            if let Some(batch) = waiting.batches.pop_front() {
+                return Some(batch);
+            }
+            if waiting.is_complete {
+                return None;
+            }
+            waiting = self
+                .news
+                .wait(waiting)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn complete(&self) {
+        self.lock().is_complete = true;
+        self.news.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn joined<H>(thread: thread::ScopedJoinHandle<'_, Result<H, Error>>) -> Result<H, Error> {
+    thread.join().unwrap_or_else(|_| {
+        Err(Error::new(
+            ErrorKind::Io,
+            "reading the project failed: a parser gave up; please report the file it was reading",
+        ))
+    })
+}
