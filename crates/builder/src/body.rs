@@ -1,0 +1,197 @@
+//! The body of a pull request: what was asked, what was done, what passes and what does not.
+
+use std::fmt::Write;
+
+use crate::job::Job;
+use crate::result::Became;
+use crate::validation::{CheckReport, Proven, Verdict};
+use crate::words::fenced;
+
+/// The most residual errors that are listed.
+const ERRORS_MAX: usize = 100;
+/// The most impacted files that are listed.
+const IMPACTED_MAX: usize = 50;
+
+/// The body, in Markdown.
+pub(crate) fn pull_request(job: &Job) -> String {
+    let mut text = String::new();
+    let plan = job.plan.as_ref();
+    let summary = plan.map_or("", |plan| plan.summary.trim());
+    let quoted: Vec<String> = job.prompt.lines().map(|line| format!("> {line}")).collect();
+    write!(text, "{summary}\n\n{}\n", quoted.join("\n")).ok();
+    let is_draft = job.result.validation_passed == Some(false);
+    if is_draft {
+        text.push_str(
+            "\n**This is a draft.** Checks fail that passed before, and telling the model did not \
+             mend them. It needs a person.\n",
+        );
+    }
+    files(&mut text, job);
+    checks(&mut text, job);
+    if is_draft {
+        residual(&mut text, job);
+    }
+    review(&mut text, job);
+    write!(
+        text,
+        "\n---\nMade by the build `{}` of Drawloom, from {}. Local hooks were not run.\n",
+        job.id,
+        job.base
+            .as_ref()
+            .map_or("an unknown commit".to_owned(), |base| format!(
+                "`{}`",
+                base.commit
+            ))
+    )
+    .ok();
+    text
+}
+
+fn files(text: &mut String, job: &Job) {
+    text.push_str("\n## Files\n\n");
+    for file in &job.result.files {
+        let word = match file.action {
+            Became::Created => "created",
+            Became::Modified => "modified",
+            Became::Deleted => "deleted",
+            Became::Renamed => "renamed",
+        };
+        let from = file
+            .from
+            .as_ref()
+            .map_or(String::new(), |from| format!(" from `{from}`"));
+        let (path, added, removed) = (&file.path, file.lines_added, file.lines_removed);
+        writeln!(text, "- `{path}` {word}{from} (+{added} -{removed})").ok();
+    }
+    if let Some(coverage) = &job.result.plan_coverage
+        && !coverage.missing.is_empty()
+    {
+        let missing: Vec<String> = coverage
+            .missing
+            .iter()
+            .map(|path| format!("`{path}`"))
+            .collect();
+        write!(text, "\nPlanned and not done: {}.\n", missing.join(", ")).ok();
+    }
+}
+
+fn checks(text: &mut String, job: &Job) {
+    text.push_str("\n## Checks\n\n");
+    if job.result.validation.is_empty() {
+        text.push_str("No check was run.\n");
+    }
+    for check in &job.result.validation {
+        writeln!(text, "{}", check_line(check)).ok();
+    }
+    match &job.result.proof {
+        Some(Proven::Proven { tests }) => {
+            let tests: Vec<String> = tests.iter().map(|test| format!("`{test}`")).collect();
+            write!(
+                text,
+                "\nFails without the fix and passes with it: {}.\n",
+                tests.join(", ")
+            )
+            .ok();
+        }
+        Some(Proven::NotChecked { because }) => {
+            write!(
+                text,
+                "\nWhether a test shows the fix was not checked: {because}.\n"
+            )
+            .ok();
+        }
+        Some(Proven::NotProven { .. }) | None => {}
+    }
+}
+
+fn check_line(check: &CheckReport) -> String {
+    let name = &check.name;
+    let command = if check.command.is_empty() {
+        String::new()
+    } else {
+        format!(" (`{}`)", check.command)
+    };
+    match check.verdict {
+        Verdict::Passed => format!("- [x] {name}{command}"),
+        Verdict::Failed => format!(
+            "- [ ] {name}{command}: {} new failure(s)",
+            check.new_failures.len()
+        ),
+        Verdict::FailedBefore => format!(
+            "- [x] {name}{command}: fails as it did before ({} failure(s)), nothing new",
+            check.old_failures
+        ),
+        Verdict::Skipped => format!("- [ ] {name}{command}: was not run"),
+    }
+}
+
+/// What is left to mend, and what the model thinks about it.
+fn residual(text: &mut String, job: &Job) {
+    let errors = &job.result.validation_errors;
+    text.push_str("\n## What is left to mend\n\n");
+    for error in errors.iter().take(ERRORS_MAX) {
+        writeln!(text, "- {error}").ok();
+    }
+    let more = errors.len().saturating_sub(ERRORS_MAX);
+    if more > 0 {
+        writeln!(text, "- and {more} more").ok();
+    }
+    for check in &job.result.validation {
+        if check.verdict == Verdict::Failed && !check.output.is_empty() {
+            write!(
+                text,
+                "\n<details><summary>Output of {}</summary>\n\n{}\n</details>\n",
+                check.name,
+                fenced("", &check.output)
+            )
+            .ok();
+        }
+    }
+    if let Some(words) = job.work.last_words.as_deref().map(str::trim)
+        && !words.is_empty()
+    {
+        let quoted: Vec<String> = words.lines().map(|line| format!("> {line}")).collect();
+        write!(
+            text,
+            "\n## What the model suggests\n\n{}\n",
+            quoted.join("\n")
+        )
+        .ok();
+    }
+}
+
+fn review(text: &mut String, job: &Job) {
+    let result = &job.result;
+    let impacted: Vec<String> = result
+        .impacted_files
+        .iter()
+        .chain(&result.impacted_tests)
+        .take(IMPACTED_MAX)
+        .map(|path| format!("- `{path}`"))
+        .collect();
+    if !impacted.is_empty() {
+        write!(
+            text,
+            "\n## May be affected\n\nThese files import what was changed, directly or through \
+             others:\n\n{}\n",
+            impacted.join("\n")
+        )
+        .ok();
+    }
+    if !result.notes.is_empty() {
+        text.push_str("\n## Notes\n\n");
+        for note in &result.notes {
+            writeln!(text, "- {note}").ok();
+        }
+    }
+    let usage = result.token_usage;
+    write!(
+        text,
+        "\n{} repair(s); {} tokens in, {} out, {} from cache.\n",
+        result.repair_attempts,
+        usage.input + usage.cache_write,
+        usage.output,
+        usage.cache_read
+    )
+    .ok();
+}

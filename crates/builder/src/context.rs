@@ -1,0 +1,164 @@
+//! What the model is shown before it writes: the plan's context files, within a budget.
+//!
+//! Nearer ones come first: those related to the files of the plan, then examples of how such a
+//! thing is done here, then anything else. What does not fit is cut or left out, and said so; the
+//! model can read it with its tools. A plan that names no context gets the nearest neighbours of
+//! its files.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use workspace::{RelPath, Workspace};
+
+use crate::atlas::Atlas;
+use crate::plan::Plan;
+use crate::role::Role;
+use crate::task_type::Nearness;
+use crate::words::fenced;
+
+/// Less than this of a file is of no use.
+const SHARE_BYTES_MIN: usize = 400;
+/// The largest file that is looked at.
+const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// The most neighbours that stand in for context the plan does not name.
+const NEIGHBOURS_MAX: usize = 12;
+
+/// What the model is shown, and what was the matter with the rest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Context {
+    pub(crate) text: String,
+    /// Files that are shown whole.
+    pub(crate) whole: Vec<RelPath>,
+    /// Files whose end is not shown.
+    pub(crate) cut: Vec<RelPath>,
+    /// Files that are not shown at all.
+    pub(crate) left_out: Vec<RelPath>,
+}
+
+/// Gathers what fits into `tokens_max`, at about 3.5 bytes a token.
+pub(crate) fn gather(plan: &Plan, tree: &Workspace, atlas: &Atlas, tokens_max: usize) -> Context {
+    let mut context = Context::default();
+    let mut left = tokens_max.saturating_mul(7) / 2;
+    for path in ordered(plan, atlas) {
+        let Some(body) = read(tree, &path) else {
+            context.left_out.push(path);
+            continue;
+        };
+        let lines = body.lines().count();
+        let head = format!("File `{path}` ({lines} lines):\n");
+        let language = path.extension().unwrap_or_default();
+        let block = format!("{head}{}\n", fenced(language, &body));
+        if block.len() <= left {
+            left -= block.len();
+            context.text.push_str(&block);
+            context.whole.push(path);
+        } else if left >= SHARE_BYTES_MIN + head.len() {
+            let (shown, count) = first_lines(&body, left - head.len() - CUT_BYTES);
+            let head = format!("File `{path}` (the first {count} of {lines} lines; cut):\n");
+            let block = format!("{head}{}\n", fenced(language, shown));
+            left = left.saturating_sub(block.len()).min(SHARE_BYTES_MIN - 1);
+            context.text.push_str(&block);
+            context.cut.push(path);
+        } else {
+            context.left_out.push(path);
+        }
+    }
+    if !context.left_out.is_empty() {
+        let names: Vec<String> = context
+            .left_out
+            .iter()
+            .map(|path| format!("`{path}`"))
+            .collect();
+        writeln!(
+            context.text,
+            "Not shown for want of room (context_max_tokens = {tokens_max}) or because they cannot \
+             be read as text; read what you need: {}",
+            names.join(", ")
+        )
+        .ok();
+    }
+    context
+}
+
+/// What the line about a cut takes.
+const CUT_BYTES: usize = 60;
+
+/// The files in the order they are shown, each once.
+fn ordered(plan: &Plan, atlas: &Atlas) -> Vec<RelPath> {
+    let targets: Vec<RelPath> = plan.existing().cloned().collect();
+    let named = if plan.context_files.is_empty() {
+        let touched: Vec<RelPath> = plan.touched().cloned().collect();
+        atlas.nearest(&touched, NEIGHBOURS_MAX)
+    } else {
+        plan.context_files.clone()
+    };
+    let touched: Vec<&RelPath> = plan.touched().collect();
+    let neighbours: BTreeSet<RelPath> = touched
+        .iter()
+        .flat_map(|path| atlas.neighbours(path))
+        .collect();
+    let mut seen = BTreeSet::new();
+    let mut files: Vec<(Nearness, RelPath)> = targets
+        .into_iter()
+        .map(|path| (Nearness::Related, path))
+        .chain(named.into_iter().map(|path| {
+            let is_neighbour = neighbours.contains(&path);
+            (nearness(&path, plan, &touched, is_neighbour), path)
+        }))
+        .filter(|(_, path)| seen.insert(path.clone()))
+        .collect();
+    // Stable: within a tier the plan's own order holds.
+    files.sort_by_key(|(nearness, _)| *nearness);
+    files.into_iter().map(|(_, path)| path).collect()
+}
+
+fn nearness(path: &RelPath, plan: &Plan, touched: &[&RelPath], is_neighbour: bool) -> Nearness {
+    let shares_name = touched.iter().any(|other| {
+        let (a, b) = (stem(path), stem(other));
+        !a.is_empty() && (a == b || a.contains(&b) || b.contains(&a))
+    });
+    if is_neighbour || shares_name {
+        return Nearness::Related;
+    }
+    let same_folder = touched.iter().any(|other| other.parent() == path.parent());
+    if same_folder || plan.task_type.pattern_role() == Some(Role::of(path)) {
+        return Nearness::Pattern;
+    }
+    Nearness::General
+}
+
+/// The name without what only says which part of a thing it is.
+fn stem(path: &RelPath) -> String {
+    let name = path.file_name().unwrap_or_default().to_ascii_lowercase();
+    let name = name.split('.').next().unwrap_or_default();
+    let name = name.trim_start_matches("test_").trim_end_matches("_test");
+    // Names that every folder has say nothing about being related.
+    let is_common = [
+        "index", "mod", "lib", "main", "__init__", "package", "readme",
+    ];
+    if is_common.contains(&name) || name.len() < 3 {
+        return String::new();
+    }
+    name.to_owned()
+}
+
+fn read(tree: &Workspace, path: &RelPath) -> Option<String> {
+    let bytes = tree.read_at_most(path, FILE_BYTES_MAX).ok()??;
+    String::from_utf8(bytes)
+        .ok()
+        .filter(|text| !text.contains('\0'))
+}
+
+/// As many whole lines as fit, and how many they are.
+fn first_lines(text: &str, bytes_max: usize) -> (&str, usize) {
+    let mut end = 0;
+    let mut count = 0;
+    for line in text.split_inclusive('\n') {
+        if end + line.len() > bytes_max {
+            break;
+        }
+        end += line.len();
+        count += 1;
+    }
+    (&text[..end], count)
+}

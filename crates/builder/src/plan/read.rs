@@ -1,0 +1,239 @@
+//! Reading a plan: from a model's reply, wherever it stands in it, or from a person's file.
+
+use jsonschema::Validator;
+use serde_json::{Map, Value};
+
+use super::{Plan, Problems, schema};
+
+/// At most this many things wrong with one plan are told.
+const PROBLEMS_MAX: usize = 10;
+
+/// The plan in a model's reply: all of it, the last fenced block, or from the first brace on.
+///
+/// Comments and trailing commas are taken, `snake_case` names are read as what they mean, and keys
+/// that nobody asked for are dropped. What is missing or wrong is told.
+pub fn read_reply(reply: &str) -> Result<Plan, Problems> {
+    let text = json_in(reply);
+    let mut value = parse(text).map_err(|why| {
+        Problems(vec![format!(
+            "the reply holds no plan that can be read ({why}); answer with the JSON object alone"
+        )])
+    })?;
+    settle(&mut value);
+    from_value(value)
+}
+
+/// A plan as a person writes it. Unknown keys are problems: they may be slips of the pen.
+pub fn read(text: &str) -> Result<Plan, Problems> {
+    let value = parse(text).map_err(|why| Problems(vec![format!("it is not JSON: {why}")]))?;
+    from_value(value)
+}
+
+fn from_value(value: Value) -> Result<Plan, Problems> {
+    let problems = misfits(&value);
+    if !problems.is_empty() {
+        return Err(Problems(problems));
+    }
+    serde_json::from_value(value).map_err(|why| Problems(vec![why.to_string()]))
+}
+
+/// What does not fit the schema, each with its place.
+fn misfits(value: &Value) -> Vec<String> {
+    let Ok(validator): Result<Validator, _> = jsonschema::validator_for(&schema()) else {
+        return vec![
+            "the schema of plans is broken. This is a defect; please report it.".to_owned(),
+        ];
+    };
+    let errors = validator.iter_errors(value).take(PROBLEMS_MAX);
+    errors
+        .map(|error| {
+            let place = error.instance_path().to_string();
+            if place.ends_with("/from") {
+                return format!("`{place}`: only a `rename` has a `from`; leave it out");
+            }
+            if place.is_empty() {
+                error.to_string()
+            } else {
+                format!("`{place}`: {error}")
+            }
+        })
+        .collect()
+}
+
+fn parse(text: &str) -> Result<Value, String> {
+    let options = jsonc_parser::ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        ..jsonc_parser::ParseOptions::default()
+    };
+    match jsonc_parser::parse_to_serde_value::<Option<Value>>(text, &options) {
+        Ok(Some(value)) => Ok(value),
+        Ok(None) => Err("it is empty".to_owned()),
+        Err(why) => Err(why.to_string()),
+    }
+}
+
+/// Brings what models write into the schema's shape, where there is no doubt about it.
+fn settle(value: &mut Value) {
+    // Some wrap the plan: {"plan": {…}}.
+    let inner = value
+        .as_object_mut()
+        .filter(|object| !object.contains_key("files"))
+        .and_then(|object| object.get_mut("plan"))
+        .map(Value::take);
+    if let Some(inner) = inner {
+        *value = inner;
+    }
+    let Some(plan) = value.as_object_mut() else {
+        return;
+    };
+    rename(plan, "task_type", "taskType");
+    rename(plan, "context_files", "contextFiles");
+    if plan.get("contextFiles").is_some_and(Value::is_null) {
+        plan.remove("contextFiles");
+    }
+    keep(plan, &["summary", "taskType", "files", "contextFiles"]);
+    let files = plan.get_mut("files").and_then(Value::as_array_mut);
+    for file in files.into_iter().flatten().filter_map(Value::as_object_mut) {
+        for old in ["old_path", "oldPath", "renamed_from"] {
+            rename(file, old, "from");
+        }
+        if file.get("action").and_then(Value::as_str) != Some("rename") {
+            file.remove("from");
+        }
+        keep(file, &["path", "action", "from", "description"]);
+    }
+}
+
+fn rename(object: &mut Map<String, Value>, old: &str, new: &str) {
+    if !object.contains_key(new)
+        && let Some(value) = object.remove(old)
+    {
+        object.insert(new.to_owned(), value);
+    }
+}
+
+fn keep(object: &mut Map<String, Value>, keys: &[&str]) {
+    object.retain(|key, _| keys.contains(&key.as_str()));
+}
+
+fn json_in(reply: &str) -> &str {
+    let reply = reply.trim();
+    if reply.starts_with('{') && reply.ends_with('}') {
+        return reply;
+    }
+    if let Some(block) = last_block(reply) {
+        return block;
+    }
+    match (reply.find('{'), reply.rfind('}')) {
+        (Some(from), Some(to)) if from < to => &reply[from..=to],
+        _ => reply,
+    }
+}
+
+/// The content of the last fenced block that begins with a brace.
+fn last_block(reply: &str) -> Option<&str> {
+    let mut found = None;
+    let mut rest = reply;
+    while let Some(open) = rest.find("```") {
+        let after = &rest[open + 3..];
+        let body = after.find('\n').map_or("", |end| &after[end + 1..]);
+        // A reply that was cut off has no closing fence.
+        let end = body.find("\n```").unwrap_or(body.len());
+        let block = body[..end].trim();
+        if block.starts_with('{') {
+            found = Some(block);
+        }
+        rest = body.get(end + 4..).unwrap_or_default();
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{read, read_reply};
+
+    const PLAN: &str = r#"{"summary": "Limits logins.", "taskType": "new-resource",
+        "files": [{"path": "src/limit.ts", "action": "create", "description": "The limiter."}],
+        "contextFiles": ["src/login.ts"]}"#;
+
+    #[test]
+    fn a_plan_is_found_however_a_model_puts_it() {
+        let bare = read_reply(PLAN).unwrap();
+        let check = |reply: &str| {
+            assert_eq!(read_reply(reply).as_ref(), Ok(&bare), "{reply}");
+        };
+        check(&format!("```json\n{PLAN}\n```"));
+        check(&format!(
+            "Sure!\n```\nls\n```\n```json\n{PLAN}\n```\nGood luck."
+        ));
+        check(&format!("Here it is: {PLAN} That is all."));
+        check(&format!(r#"{{"plan": {PLAN}}}"#));
+        check(
+            &PLAN
+                .replace("taskType", "task_type")
+                .replace("contextFiles", "context_files"),
+        );
+        check(&PLAN.replace(
+            "\"The limiter.\"}",
+            "\"The limiter.\", \"type\": \"service\",},// new",
+        ));
+        check(&PLAN.replace("src/limit.ts", "./src//limit.ts"));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_plan_is_told_with_its_place() {
+        let check = |reply: &str, words: &[&str]| {
+            let problems = read_reply(reply).unwrap_err().to_string();
+            for word in words {
+                assert!(problems.contains(word), "{word} is not in: {problems}");
+            }
+        };
+        check("I cannot do that.", &["no plan that can be read"]);
+        check("", &["no plan that can be read"]);
+        check(&PLAN[..60], &["no plan that can be read"]);
+        check(
+            &PLAN.replace("\"summary\": \"Limits logins.\",", ""),
+            &["summary"],
+        );
+        check(
+            &PLAN.replace("new-resource", "feature"),
+            &["`/taskType`", "feature"],
+        );
+        check(
+            &PLAN.replace("\"create\"", "\"touch\""),
+            &["`/files/0/action`"],
+        );
+        check(&PLAN.replace("\"create\"", "\"rename\""), &["from"]);
+        check(&PLAN.replace("src/login.ts", ""), &["`/contextFiles/0`"]);
+        check(&PLAN.replace("src/limit.ts", "../limit.ts"), &["`..`"]);
+        check(
+            &PLAN.replace("src/limit.ts", "/etc/passwd"),
+            &["is absolute"],
+        );
+        let empty = r#"{"summary": "s", "taskType": "refactor", "files": []}"#;
+        check(empty, &["`/files`"]);
+    }
+
+    #[test]
+    fn a_persons_plan_has_no_unknown_keys() {
+        assert!(read(PLAN).is_ok());
+        let problems = read(&PLAN.replace("contextFiles", "contextfiles")).unwrap_err();
+        assert!(problems.to_string().contains("contextfiles"), "{problems}");
+        let slip = PLAN.replace(
+            "\"action\": \"create\"",
+            "\"action\": \"create\", \"from\": \"a\"",
+        );
+        let problems = read(&slip).unwrap_err().to_string();
+        assert!(
+            problems.contains("only a `rename` has a `from`"),
+            "{problems}"
+        );
+    }
+
+    #[test]
+    fn a_plan_is_read_as_it_is_written() {
+        let plan = read(PLAN).unwrap();
+        assert_eq!(read(&plan.to_json()).unwrap(), plan);
+    }
+}

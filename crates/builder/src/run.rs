@@ -1,0 +1,232 @@
+//! The spine: which stages a job goes through, in order. Nothing else decides that.
+//!
+//! ```text
+//! plan    base → index → ask ⇄ correct → present
+//! build   worktree → baseline → generate → validate ⇄ repair → review → commit → push → pull request
+//! ```
+//!
+//! Each stage begins with what is kept of the job, so that calling [`plan`] or [`build`] again is
+//! how an interrupted job is gone on with. A failure is part of the job's story: it is kept, what
+//! was written is saved, and the call returns `Ok`.
+
+use agent::Cancel;
+
+use crate::bench::Bench;
+use crate::error::{Error, Kind};
+use crate::ground::Ground;
+use crate::job::{Job, JobId};
+use crate::progress::BuildObserver;
+use crate::site::{Halt, Site};
+use crate::stage::generating::Yard;
+use crate::stage::saving::Rescue;
+use crate::stage::validating::{Next, State};
+use crate::stage::{generating, planning, publishing, repairing, reviewing, saving, validating};
+use crate::status::Status;
+
+/// Makes a plan for a job, from `queued` or `planning` to `plan_ready` or an end.
+pub async fn plan(
+    bench: &Bench<'_>,
+    id: &JobId,
+    observer: &mut dyn BuildObserver,
+) -> Result<Job, Error> {
+    let mut site = Site::open(bench, id, observer).await?;
+    if !matches!(site.status(), Status::Queued | Status::Planning) {
+        return Ok(site.job);
+    }
+    let ground = Ground::open(bench, &site.cancel)?;
+    let ended = planning_stages(&mut site, &ground).await;
+    end(&mut site, &ground, ended).await
+}
+
+async fn planning_stages(site: &mut Site<'_>, ground: &Ground) -> Result<(), Halt> {
+    site.check().await?;
+    planning::begin(site, ground).await?;
+    let planned = planning::ask(site, ground).await?;
+    planning::present(site, planned).await
+}
+
+/// Builds a job whose plan was approved, from `generating`, `validating`, `repairing` or
+/// `publishing` to an end.
+pub async fn build(
+    bench: &Bench<'_>,
+    id: &JobId,
+    observer: &mut dyn BuildObserver,
+) -> Result<Job, Error> {
+    let mut site = Site::open(bench, id, observer).await?;
+    if !site.status().is_active() {
+        return Ok(site.job);
+    }
+    if matches!(site.status(), Status::Queued | Status::Planning) {
+        let message = format!("the build `{id}` has no approved plan yet; plan it first");
+        return Err(Error::new(Kind::Conflict, message));
+    }
+    let ground = Ground::open(bench, &site.cancel)?;
+    let ended = building_stages(&mut site, &ground).await;
+    end(&mut site, &ground, ended).await
+}
+
+async fn building_stages(site: &mut Site<'_>, ground: &Ground) -> Result<(), Halt> {
+    site.check().await?;
+    if site.status() == Status::Publishing && site.job.result.commit.is_some() {
+        publishing::send(site, ground).await?;
+        return publishing::finish(site).await;
+    }
+    let yard = generating::worktree(site, ground).await?;
+    if site.status() == Status::Generating {
+        if yard.state == State::Untouched {
+            validating::baseline(site, ground, (&yard.tree, State::Untouched)).await?;
+        }
+        generating::generate(site, &yard).await?;
+        let message = "The files are written; the checks are run.";
+        site.keep(Status::Validating, message, |_| {}).await?;
+    }
+    while site.status() != Status::Publishing {
+        if site.status() == Status::Repairing {
+            repairing::repair(site, &yard).await?;
+            let message = "The checks are run again.";
+            site.keep(Status::Validating, message, |_| {}).await?;
+        }
+        if validate_and_review(site, ground, &yard).await? == Step::Done {
+            return Ok(());
+        }
+    }
+    publishing::commit(site, ground, &yard).await?;
+    publishing::send(site, ground).await?;
+    publishing::finish(site).await
+}
+
+/// Whether there is more to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    More,
+    Done,
+}
+
+/// One round: from `validating` to `repairing`, to `publishing`, or, for a dry run, to the end.
+async fn validate_and_review(
+    site: &mut Site<'_>,
+    ground: &Ground,
+    yard: &Yard,
+) -> Result<Step, Halt> {
+    let judged = validating::validate(site, ground, yard).await?;
+    let message = validating::sentence(&judged.report);
+    let (report, errors) = (judged.report.clone(), judged.report.new_failures());
+    if judged.next == Next::Repair {
+        site.keep(Status::Repairing, &message, |job| {
+            job.work.report = Some(report);
+            job.work.errors_by_round.push(errors);
+            job.result.repair_attempts += 1;
+        })
+        .await?;
+        return Ok(Step::More);
+    }
+    let result = reviewing::review(site, ground, yard, &judged).await?;
+    let (status, step) = match (site.job.options.dry_run, judged.next) {
+        (false, _) => (Status::Publishing, Step::More),
+        (true, Next::Draft) => (Status::CompletedDraft, Step::Done),
+        (true, Next::Finish | Next::Repair) => (Status::Completed, Step::Done),
+    };
+    site.keep(status, &message, |job| {
+        job.result = result;
+        job.work.report = Some(report);
+        job.work.errors_by_round.push(errors);
+    })
+    .await?;
+    Ok(step)
+}
+
+/// Goes on with a job wherever it stands; what waits for a person, or has ended, is left alone.
+pub async fn resume(
+    bench: &Bench<'_>,
+    id: &JobId,
+    observer: &mut dyn BuildObserver,
+) -> Result<Job, Error> {
+    let job = bench.jobs.get(id).await?;
+    match job.status() {
+        Status::Queued | Status::Planning => plan(bench, id, observer).await,
+        Status::Generating | Status::Validating | Status::Repairing | Status::Publishing => {
+            build(bench, id, observer).await
+        }
+        _ => Ok(job),
+    }
+}
+
+/// Removes worktrees that no job at work needs, and says how many. To be called at start.
+pub async fn reconcile(bench: &Bench<'_>) -> Result<usize, Error> {
+    let ground = Ground::open(bench, &Cancel::default())?;
+    let mut needed = Vec::new();
+    for status in Status::ALL.into_iter().filter(|status| status.is_active()) {
+        let jobs = bench.jobs.list(Some(status), None, usize::MAX).await?;
+        needed.extend(jobs.into_iter().map(|job| job.id.as_str().to_owned()));
+    }
+    ground.reconcile(|name| needed.iter().any(|id| id == name))
+}
+
+/// Saves and removes what a job that was cancelled has left, unless somebody is at it.
+pub(crate) async fn clean_up(bench: &Bench<'_>, job: Job) -> Result<Job, Error> {
+    let mut nobody = agent::Nobody;
+    let mut site = match Site::open(bench, &job.id, &mut nobody).await {
+        Ok(site) => site,
+        // Whoever works on it notices and does it.
+        Err(error) if error.kind() == Kind::Held => return Ok(job),
+        Err(error) => return Err(error),
+    };
+    let ground = Ground::open(bench, &site.cancel)?;
+    end(&mut site, &ground, Err(Halt::Cancelled)).await
+}
+
+/// Ends a run: well, with a failure, because somebody cancelled, or only for now.
+async fn end(site: &mut Site<'_>, ground: &Ground, ended: Result<(), Halt>) -> Result<Job, Error> {
+    let halt = match ended {
+        Ok(()) => {
+            ground.remove(&site.job.id)?;
+            return Ok(site.job.clone());
+        }
+        Err(halt) => halt,
+    };
+    let settled = match halt {
+        Halt::Failed(code, message) => {
+            let saved = save(site, ground, Rescue::Branch).await;
+            let message = match saved {
+                Err(Halt::Failed(_, why)) => {
+                    format!("{message}\nWhat was written could not be saved: {why}")
+                }
+                _ => message,
+            };
+            site.fail(code, message).await
+        }
+        Halt::Cancelled => {
+            // The decision is kept already; what cannot be saved is not wanted either.
+            save(site, ground, Rescue::Patch).await.or(Ok(()))
+        }
+        Halt::Interrupted => {
+            let message = format!(
+                "the build `{}` was interrupted; it is kept as it is and can be gone on with",
+                site.job.id
+            );
+            return Err(Error::new(Kind::Interrupted, message));
+        }
+        Halt::Broken(error) => return Err(error),
+    };
+    match settled {
+        Ok(()) | Err(Halt::Cancelled) => {
+            ground.remove(&site.job.id)?;
+            Ok(site.job.clone())
+        }
+        Err(Halt::Broken(error)) => Err(error),
+        Err(Halt::Failed(_, message)) => Err(Error::new(Kind::Setup, message)),
+        Err(Halt::Interrupted) => Err(Error::new(Kind::Interrupted, "the build was interrupted")),
+    }
+}
+
+/// Keeps what a job has written, if it has written anything.
+async fn save(site: &mut Site<'_>, ground: &Ground, how: Rescue) -> Result<(), Halt> {
+    if site.job.plan.is_none() || !ground.has_worktree(&site.job.id)? {
+        return Ok(());
+    }
+    site.cancel = Cancel::default();
+    let totals = crate::talk::totals(site).await?;
+    site.store(|job| job.result.spent(&totals)).await?;
+    let yard = generating::worktree(site, ground).await?;
+    saving::rescue(site, ground, &yard, how).await
+}

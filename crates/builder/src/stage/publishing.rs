@@ -1,0 +1,166 @@
+//! Publishing: commit, branch, push and pull request, each kept before the next is tried.
+
+use vcs::{Branch, MANUAL_FIX_LABEL, NewPull, Purpose, Push, Readiness};
+
+use crate::body;
+use crate::ground::Ground;
+use crate::job::{FailureCode, Publish};
+use crate::site::{Halt, Site, blocking, watched};
+use crate::stage::generating::Yard;
+use crate::stage::saving;
+use crate::status::Status;
+
+/// Whether the work passes, and so under which name it goes out.
+pub(crate) fn purpose(site: &Site<'_>) -> Purpose {
+    if site.job.result.validation_passed == Some(false) {
+        Purpose::Draft
+    } else {
+        Purpose::Finished
+    }
+}
+
+/// Makes branch and patch, unless that was done before the process died.
+pub(crate) async fn commit(site: &mut Site<'_>, ground: &Ground, yard: &Yard) -> Result<(), Halt> {
+    let saved = saving::commit(site, ground, &yard.tree, purpose(site))?;
+    let Some(saved) = saved else {
+        let message = "there is nothing to publish: the files are as they were";
+        return Err(Halt::Failed(
+            FailureCode::NothingGenerated,
+            message.to_owned(),
+        ));
+    };
+    let message = format!("The work is on the branch `{}`.", saved.branch);
+    site.keep(Status::Publishing, &message, |job| {
+        job.result.branch = Some(saved.branch);
+        job.result.commit = Some(saved.commit);
+        job.result.patch_file = Some(saved.patch_file);
+    })
+    .await
+}
+
+/// Pushes the branch and opens the pull request, as far as there is somewhere to go.
+pub(crate) async fn send(site: &mut Site<'_>, ground: &Ground) -> Result<(), Halt> {
+    site.check().await?;
+    let Some(branch) = site.job.result.branch.clone() else {
+        return Ok(());
+    };
+    let patch = site.job.result.patch_file.clone().unwrap_or_default();
+    let outlet = site.bench.outlet;
+    let local = |why: &str| format!("The branch `{branch}` is local: {why}. The patch is {patch}.");
+    if site.job.options.publish == Publish::Local {
+        let note = local("that was asked for");
+        return site.store(|job| job.result.note(note)).await;
+    }
+    let remote = ground.repository.remote(&outlet.remote);
+    if remote.map_err(|error| push_failed(&error))?.is_none() {
+        let note = local(&format!("there is no remote `{}`", outlet.remote));
+        return site.store(|job| job.result.note(note)).await;
+    }
+    let branch = Branch::parse(&branch).map_err(|error| push_failed(&error))?;
+    push(site, ground, &branch).await?;
+    if outlet.github.is_none() {
+        let note = format!(
+            "The branch `{branch}` was pushed; no forge is known to open a pull request at."
+        );
+        return site.store(|job| job.result.note(note)).await;
+    }
+    open_pull(site, branch).await
+}
+
+/// Says that the job is done.
+pub(crate) async fn finish(site: &mut Site<'_>) -> Result<(), Halt> {
+    let result = &site.job.result;
+    let place = match (&result.pr_url, &result.branch) {
+        (Some(url), _) => format!(" {url}"),
+        (None, Some(branch)) => format!(" The branch is `{branch}`."),
+        (None, None) => String::new(),
+    };
+    let (status, words) = match purpose(site) {
+        Purpose::Finished => (Status::Completed, "The build is complete."),
+        Purpose::Draft => (
+            Status::CompletedDraft,
+            "The build is a draft: some checks fail.",
+        ),
+    };
+    site.keep(status, &format!("{words}{place}"), |_| {}).await
+}
+
+async fn push(site: &mut Site<'_>, ground: &Ground, branch: &Branch) -> Result<(), Halt> {
+    if site.job.result.pushed {
+        return Ok(());
+    }
+    let outlet = site.bench.outlet;
+    site.say(
+        &format!("The branch is pushed to `{}`.", outlet.remote),
+        None,
+    )
+    .await?;
+    let mut push = Push::new(branch.clone());
+    push.remote.clone_from(&outlet.remote);
+    push.token.clone_from(&outlet.token);
+    let repository = ground.repository.clone();
+    let work = blocking(move || repository.push(&push));
+    let (bench, id, cancel) = (site.bench, site.job.id.clone(), site.cancel.clone());
+    match watched(bench, &id, &cancel, work).await? {
+        Ok(_) => site.store(|job| job.result.pushed = true).await,
+        Err(error) if error.kind() == vcs::ErrorKind::Cancelled => {
+            site.check().await?;
+            Err(Halt::Interrupted)
+        }
+        Err(error) => Err(push_failed(&error)),
+    }
+}
+
+async fn open_pull(site: &mut Site<'_>, head: Branch) -> Result<(), Halt> {
+    let outlet = site.bench.outlet;
+    let Some(github) = &outlet.github else {
+        return Ok(());
+    };
+    site.say("The pull request is opened.", None).await?;
+    let named = outlet.base.clone();
+    let started_from = site.job.base.as_ref().and_then(|base| base.branch.clone());
+    let base = match named.or(started_from) {
+        Some(base) => Branch::parse(&base),
+        None => github.default_branch().await,
+    };
+    let base = base.map_err(|error| forge_failed(&error))?;
+    let purpose = purpose(site);
+    let title = saving::message(&site.job, purpose)?.subject();
+    let new = NewPull {
+        title,
+        body: body::pull_request(&site.job),
+        head,
+        base,
+        readiness: match purpose {
+            Purpose::Finished => Readiness::Ready,
+            Purpose::Draft => Readiness::Draft,
+        },
+        labels: match purpose {
+            Purpose::Finished => Vec::new(),
+            Purpose::Draft => vec![MANUAL_FIX_LABEL.to_owned()],
+        },
+    };
+    let (bench, id, cancel) = (site.bench, site.job.id.clone(), site.cancel.clone());
+    let published = watched(bench, &id, &cancel, github.publish(&new)).await;
+    let published = published.map_err(|error| forge_failed(&error))?;
+    site.store(|job| {
+        job.result.pr_url = Some(published.pull.url);
+        job.result.pr_number = Some(published.pull.number);
+        for note in published.notes {
+            job.result.note(note);
+        }
+    })
+    .await
+}
+
+fn push_failed(error: &vcs::Error) -> Halt {
+    let message = format!(
+        "{error} The branch and the patch are here; `drawloom builds publish` tries again."
+    );
+    Halt::Failed(FailureCode::Push, message)
+}
+
+fn forge_failed(error: &vcs::Error) -> Halt {
+    let message = format!("{error} The branch was pushed; `drawloom builds publish` tries again.");
+    Halt::Failed(FailureCode::Forge, message)
+}

@@ -1,0 +1,145 @@
+//! Reviewing: what was done, held against the plan and shown as diffs.
+
+use std::sync::Arc;
+
+use vcs::ChangeKind;
+use workspace::{RelPath, Workspace};
+
+use crate::atlas::{Atlas, Impact};
+use crate::ground::{Ground, Moved};
+use crate::plan::{FileAction, Plan};
+use crate::result::{Became, BuildResult, ChangedFile, FileDiff, PlanCoverage};
+use crate::site::{Halt, Site, blocking};
+use crate::stage::generating::{Yard, plan_of};
+use crate::stage::validating::{Judged, planned_changes};
+use crate::talk;
+use crate::validation::Verdict;
+use crate::words;
+
+/// Puts together what a reviewer wants to see.
+pub(crate) async fn review(
+    site: &mut Site<'_>,
+    ground: &Ground,
+    yard: &Yard,
+    judged: &Judged,
+) -> Result<BuildResult, Halt> {
+    let changes = planned_changes(site, &yard.tree)?;
+    let plan = plan_of(&site.job)?.clone();
+    let impact = impact(site, ground, yard, &changes).await?;
+    let mut result = site.job.result.clone();
+    let from = |moved: &Moved| {
+        let from = moved.change.from.as_deref()?;
+        yard.tree.project_path(from)
+    };
+    result.files = changes
+        .iter()
+        .map(|moved| file(moved, from(moved)))
+        .collect();
+    result.diffs = changes.iter().map(diff).collect();
+    result.plan_coverage = Some(coverage(&plan, &changes, &yard.tree.workspace));
+    result.impacted_files = impact.files;
+    result.impacted_tests = impact.tests;
+    result.validation.clone_from(&judged.report.checks);
+    let was_checked = judged
+        .report
+        .checks
+        .iter()
+        .any(|check| check.verdict != Verdict::Skipped);
+    result.validation_passed = was_checked.then(|| !judged.report.has_failed());
+    result.validation_errors = words::residual(&judged.report);
+    result.proof.clone_from(&judged.proof);
+    result.spent(&talk::totals(site).await?);
+    Ok(result)
+}
+
+fn file(moved: &Moved, from: Option<RelPath>) -> ChangedFile {
+    let diff = String::from_utf8_lossy(&moved.change.diff);
+    let (mut added, mut removed) = (0, 0);
+    let body = diff.lines().skip_while(|line| !line.starts_with("@@"));
+    for line in body {
+        match line.as_bytes().first() {
+            Some(b'+') => added += 1,
+            Some(b'-') => removed += 1,
+            _ => {}
+        }
+    }
+    ChangedFile {
+        path: moved.path.clone(),
+        action: match moved.change.kind {
+            ChangeKind::Added => Became::Created,
+            ChangeKind::Modified | ChangeKind::Retyped => Became::Modified,
+            ChangeKind::Deleted => Became::Deleted,
+            ChangeKind::Renamed => Became::Renamed,
+        },
+        from,
+        lines_added: added,
+        lines_removed: removed,
+    }
+}
+
+fn diff(moved: &Moved) -> FileDiff {
+    FileDiff {
+        path: moved.path.clone(),
+        diff: String::from_utf8_lossy(&moved.change.diff).into_owned(),
+    }
+}
+
+/// What of the plan was done.
+fn coverage(plan: &Plan, changes: &[Moved], tree: &Workspace) -> PlanCoverage {
+    let is_there = |path: &RelPath| matches!(tree.kind(path), Ok(Some(_)));
+    let is_changed = |path: &RelPath| changes.iter().any(|moved| moved.path == *path);
+    let mut coverage = PlanCoverage::default();
+    for file in &plan.files {
+        let path = &file.path;
+        let done = match &file.action {
+            FileAction::Create => is_there(path),
+            FileAction::Modify => is_changed(path),
+            FileAction::Delete => !is_there(path),
+            FileAction::Rename { from } => is_there(path) && !is_there(from),
+        };
+        coverage.planned.push(path.clone());
+        if done {
+            coverage.generated.push(path.clone());
+        } else {
+            coverage.missing.push(path.clone());
+        }
+    }
+    coverage
+}
+
+/// Who may be affected: files that import what was there before and is something else now.
+async fn impact(
+    site: &Site<'_>,
+    ground: &Ground,
+    yard: &Yard,
+    changes: &[Moved],
+) -> Result<Impact, Halt> {
+    let mut changed: Vec<RelPath> = Vec::new();
+    let mut gone = false;
+    for moved in changes {
+        let from = moved.change.from.as_deref();
+        let from = from.and_then(|from| yard.tree.project_path(from));
+        match moved.change.kind {
+            // Nobody can have known it.
+            ChangeKind::Added => continue,
+            ChangeKind::Deleted | ChangeKind::Renamed => gone = true,
+            ChangeKind::Modified | ChangeKind::Retyped => {}
+        }
+        changed.push(from.unwrap_or_else(|| moved.path.clone()));
+    }
+    // Who imports a file that is gone can be seen only where it is still there.
+    let tree = if gone {
+        ground.untouched(site.bench, &site.job)?.workspace
+    } else {
+        Arc::clone(&yard.tree.workspace)
+    };
+    let touched: Vec<RelPath> = changes.iter().map(|moved| moved.path.clone()).collect();
+    blocking(move || {
+        let mut impact = Atlas::draw(&tree)?.impact(&changed);
+        let is_other = |path: &RelPath| !touched.contains(path) && !changed.contains(path);
+        impact.files.retain(is_other);
+        impact.tests.retain(is_other);
+        Ok(impact)
+    })
+    .await?
+}

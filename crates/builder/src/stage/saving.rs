@@ -1,0 +1,156 @@
+//! Saving: whatever becomes of a job, what was written is kept as a branch and a patch.
+
+use vcs::{Branch, ChangeType, Commit, Message, NewCommit, Purpose, Signing};
+use workspace::{RelPath, fs};
+
+use crate::ground::{Ground, Tree, git};
+use crate::job::Job;
+use crate::result::FileDiff;
+use crate::site::{Halt, Site};
+use crate::stage::generating::{Yard, plan_of};
+use crate::stage::validating::planned_changes;
+
+/// The name under which commits say which job made them.
+const TRAILER: &str = "Drawloom-Build";
+
+/// What is in a commit that was made.
+pub(crate) struct Saved {
+    pub(crate) branch: String,
+    pub(crate) commit: String,
+    pub(crate) patch_file: String,
+}
+
+/// Commits the plan's files in the worktree, as a branch and as a patch. None if nothing changed.
+pub(crate) fn commit(
+    site: &Site<'_>,
+    ground: &Ground,
+    tree: &Tree,
+    purpose: Purpose,
+) -> Result<Option<Saved>, Halt> {
+    let message = message(&site.job, purpose)?;
+    let paths = paths(site, tree)?;
+    let new = NewCommit {
+        message,
+        paths: tree.git_paths(&paths),
+        signing: Signing::Off,
+    };
+    let commit = match tree.worktree.commit(&new) {
+        Ok(commit) => commit,
+        // It may have been committed just before the process died.
+        Err(error) if error.kind() == vcs::ErrorKind::NothingToCommit => {
+            let head = tree.worktree.head_commit().map_err(git)?;
+            if head == *tree.worktree.base() {
+                return Ok(None);
+            }
+            head
+        }
+        Err(error) => return Err(git(error)),
+    };
+    let name = Branch::of_job(purpose, site.job.id.as_str(), &site.job.prompt);
+    let branch = ground.branch(&name, &commit)?;
+    let patch_file = patch(site, ground, tree.worktree.base(), &commit)?;
+    Ok(Some(Saved {
+        branch: branch.to_string(),
+        commit: commit.to_string(),
+        patch_file,
+    }))
+}
+
+/// Saves what there is of a job that failed or was cancelled, as far as that is possible.
+pub(crate) async fn rescue(
+    site: &mut Site<'_>,
+    ground: &Ground,
+    yard: &Yard,
+    how: Rescue,
+) -> Result<(), Halt> {
+    if site.job.result.commit.is_some() {
+        return Ok(());
+    }
+    let changes = planned_changes(site, &yard.tree)?;
+    if changes.is_empty() {
+        return Ok(());
+    }
+    if site.job.options.dry_run {
+        let diffs = changes.iter().map(|moved| FileDiff {
+            path: moved.path.clone(),
+            diff: String::from_utf8_lossy(&moved.change.diff).into_owned(),
+        });
+        let diffs: Vec<FileDiff> = diffs.collect();
+        return site.store(|job| job.result.diffs = diffs).await;
+    }
+    match how {
+        Rescue::Branch => {
+            let Some(saved) = commit(site, ground, &yard.tree, Purpose::Draft)? else {
+                return Ok(());
+            };
+            let note = format!(
+                "What was written is on the branch `{}` and in the patch {}.",
+                saved.branch, saved.patch_file
+            );
+            site.store(|job| {
+                job.result.branch = Some(saved.branch);
+                job.result.commit = Some(saved.commit);
+                job.result.patch_file = Some(saved.patch_file);
+                job.result.note(note);
+            })
+            .await
+        }
+        Rescue::Patch => {
+            let paths = yard.tree.git_paths(&paths(site, &yard.tree)?);
+            let message = message(&site.job, Purpose::Draft)?;
+            let bytes = yard.tree.worktree.patch(&message, &paths).map_err(git)?;
+            let place = place(site)?;
+            fs::write_atomic(place.as_ref(), &bytes)?;
+            let note = format!("What was written is in the patch {place}.");
+            site.store(|job| {
+                job.result.patch_file = Some(place);
+                job.result.note(note);
+            })
+            .await
+        }
+    }
+}
+
+/// How what was written is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rescue {
+    /// As a branch and a patch.
+    Branch,
+    /// As a patch: nobody wants the branch.
+    Patch,
+}
+
+/// The message of the job's commit.
+pub(crate) fn message(job: &Job, purpose: Purpose) -> Result<Message, Halt> {
+    let plan = plan_of(job)?;
+    let change = ChangeType::of_task(plan.task_type.as_str());
+    let mut body = format!("{}\n\n{}\n", plan.summary.trim(), plan.file_list());
+    if purpose == Purpose::Draft {
+        body.push_str("\nA draft: checks fail, or the work was interrupted.\n");
+    }
+    let first = job.prompt.lines().next().unwrap_or_default();
+    Ok(Message::new(change, first)
+        .body(&body)
+        .trailer(TRAILER, job.id.as_str()))
+}
+
+fn paths(site: &Site<'_>, tree: &Tree) -> Result<Vec<RelPath>, Halt> {
+    let changes = planned_changes(site, tree)?;
+    let mut paths: Vec<RelPath> = plan_of(&site.job)?.touched().cloned().collect();
+    paths.extend(changes.into_iter().map(|moved| moved.path));
+    paths.sort();
+    paths.dedup();
+    Ok(paths)
+}
+
+fn patch(site: &Site<'_>, ground: &Ground, base: &Commit, commit: &Commit) -> Result<String, Halt> {
+    let bytes = ground.repository.patch(base, commit).map_err(git)?;
+    let place = place(site)?;
+    fs::write_atomic(place.as_ref(), &bytes)?;
+    Ok(place)
+}
+
+fn place(site: &Site<'_>) -> Result<String, Halt> {
+    let name = format!("{}.patch", site.job.id);
+    Ok(site.bench.places.patches.join(name).display().to_string())
+}

@@ -1,0 +1,353 @@
+//! Validating: strays put back, checks run and compared with the untouched tree, rules held.
+
+use std::sync::Arc;
+
+use vcs::{ChangeKind, Paths};
+use workspace::{Grant, RelPath};
+
+use crate::ground::{Ground, Moved, Tree, follows};
+use crate::job::FailureCode;
+use crate::plan::{FileAction, Plan};
+use crate::site::{Halt, Site, blocking, watched};
+use crate::stage::generating::{Yard, commands, plan_of};
+use crate::task_type::Proof;
+use crate::validation::baseline::{Baseline, Shelf};
+use crate::validation::checks::{self, NotRun, Ran, Surroundings};
+use crate::validation::{Check, CheckReport, Proven, Report, Verdict, rules};
+
+/// What a round of checks found, and what it means.
+pub(crate) struct Judged {
+    pub(crate) report: Report,
+    pub(crate) proof: Option<Proven>,
+    pub(crate) next: Next,
+}
+
+/// What comes after a round of checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Everything passes that passed before.
+    Finish,
+    /// Something new fails, and the model is told.
+    Repair,
+    /// Something new fails, and telling the model did not help or did not help enough.
+    Draft,
+}
+
+/// Whether a worktree is as the job's commit has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Nobody has worked in it.
+    Untouched,
+    /// Somebody has, or may have.
+    WorkedIn,
+}
+
+/// Runs the checks on the untouched tree, unless it is known how they end there.
+pub(crate) async fn baseline(
+    site: &mut Site<'_>,
+    ground: &Ground,
+    (tree, state): (&Tree, State),
+) -> Result<(), Halt> {
+    if site.job.checks.is_empty() {
+        return Ok(());
+    }
+    let shelf = shelf(site, tree)?;
+    if shelf.load().is_some() {
+        return Ok(());
+    }
+    site.say("The checks are run on the untouched project.", None)
+        .await?;
+    let checks = site.job.checks.clone();
+    let ran = match state {
+        // What the checks build here is used again later.
+        State::Untouched => {
+            let ran = run_all(site, &checks, tree).await?;
+            put_back_strays(site, ground, tree).await?;
+            ran
+        }
+        State::WorkedIn => {
+            let untouched = ground.untouched(site.bench, &site.job)?;
+            run_all(site, &checks, &untouched).await?
+        }
+    };
+    Ok(shelf.save(&Baseline::new(ran))?)
+}
+
+/// Runs the checks on the work and decides what comes next.
+pub(crate) async fn validate(
+    site: &mut Site<'_>,
+    ground: &Ground,
+    yard: &Yard,
+) -> Result<Judged, Halt> {
+    put_back_strays(site, ground, &yard.tree).await?;
+    let changes = planned_changes(site, &yard.tree)?;
+    if changes.is_empty() {
+        let message = "the model changed none of the files of the plan; say more precisely what is \
+                       to be built, or plan it again";
+        return Err(Halt::Failed(
+            FailureCode::NothingGenerated,
+            message.to_owned(),
+        ));
+    }
+    baseline(site, ground, (&yard.tree, State::WorkedIn)).await?;
+    let (all, before) = (site.job.checks.clone(), before(site, &yard.tree)?);
+    let now = run_all(site, &all, &yard.tree).await?;
+    let compared = all.iter().zip(&before).zip(&now);
+    let mut report = Report {
+        checks: compared
+            .map(|((check, before), now)| checks::compare(check, before, now))
+            .collect(),
+    };
+    report.checks.extend(rules(site, ground, yard, &changes)?);
+    let proof = proof(site, ground, &changes, (&before, &now)).await?;
+    if let Some(Proven::NotProven { because }) = &proof {
+        report
+            .checks
+            .push(rules::failed("proof", vec![because.clone()]));
+    }
+    let next = next(site, &report);
+    Ok(Judged {
+        report,
+        proof,
+        next,
+    })
+}
+
+/// What of the work is part of it: the plan's files and the lock files that follow them.
+pub(crate) fn planned_changes(site: &Site<'_>, tree: &Tree) -> Result<Vec<Moved>, Halt> {
+    let plan = plan_of(&site.job)?;
+    let followers = tree.changes(&Paths::All)?;
+    let followers = followers.into_iter().map(|change| change.path);
+    let followers: Vec<RelPath> = followers.filter(|path| follows(path, plan)).collect();
+    tree.changes(&tree.git_paths(plan.touched().chain(&followers)))
+}
+
+/// Puts back what is not as the plan permits: only commands can have changed it.
+async fn put_back_strays(site: &mut Site<'_>, ground: &Ground, tree: &Tree) -> Result<(), Halt> {
+    let plan = plan_of(&site.job)?.clone();
+    let grant = plan.grant();
+    let mut strays = Vec::new();
+    for moved in tree.changes(&Paths::All)? {
+        let from = moved.change.from.as_deref();
+        let from = from.and_then(|from| tree.project_path(from));
+        let is_permitted = match &from {
+            Some(from) => {
+                permits(&grant, &moved.path, ChangeKind::Added)
+                    && permits(&grant, from, ChangeKind::Deleted)
+            }
+            None => permits(&grant, &moved.path, moved.change.kind) || follows(&moved.path, &plan),
+        };
+        if !is_permitted {
+            strays.push(moved.path);
+            strays.extend(from);
+        }
+    }
+    // Of a pair that looks like a move, one half may be permitted by itself.
+    strays.retain(|path| !is_as_planned(&plan, path));
+    if strays.is_empty() {
+        return Ok(());
+    }
+    let untouched = ground.untouched(site.bench, &site.job)?;
+    tree.put_back(&strays, &untouched)?;
+    let names: Vec<String> = strays.iter().map(|path| format!("`{path}`")).collect();
+    let message = format!(
+        "Commands changed files that the plan does not name; they were put back: {}.",
+        names.join(", ")
+    );
+    site.say(&message, None).await?;
+    site.store(|job| job.result.note(message)).await
+}
+
+fn permits(grant: &Grant, path: &RelPath, kind: ChangeKind) -> bool {
+    use workspace::Action;
+    let action = match kind {
+        ChangeKind::Added | ChangeKind::Renamed => Action::Create,
+        ChangeKind::Modified => Action::Modify,
+        ChangeKind::Deleted => Action::Delete,
+        // A file that became a link leads wherever it likes.
+        ChangeKind::Retyped => return false,
+    };
+    let mut files = grant.iter();
+    files.any(|(planned, actions)| planned == path && actions.contains(&action))
+}
+
+/// Whether the plan has this path made or gone, whatever git took it for.
+fn is_as_planned(plan: &Plan, path: &RelPath) -> bool {
+    plan.files.iter().any(|file| match &file.action {
+        FileAction::Create | FileAction::Delete => file.path == *path,
+        FileAction::Rename { from } => file.path == *path || from == path,
+        FileAction::Modify => false,
+    })
+}
+
+/// What the plan and the task type ask for beside the project's checks.
+fn rules(
+    site: &Site<'_>,
+    ground: &Ground,
+    yard: &Yard,
+    changes: &[Moved],
+) -> Result<Vec<CheckReport>, Halt> {
+    let plan = plan_of(&site.job)?;
+    let mut reports = Vec::new();
+    let missing = rules::missing(plan, &yard.tree.workspace);
+    if !missing.is_empty() {
+        reports.push(rules::failed("plan", missing));
+    }
+    if rules::reads_code(plan, changes.iter().map(|moved| &moved.path)) {
+        let untouched = ground.untouched(site.bench, &site.job)?;
+        let changed: Vec<&RelPath> = changes.iter().map(|moved| &moved.path).collect();
+        let wrong = rules::words_only(&changed, &untouched.workspace, &yard.tree.workspace);
+        if !wrong.is_empty() {
+            reports.push(rules::failed("task-type", wrong));
+        }
+    }
+    Ok(reports)
+}
+
+/// For a bug fix: whether a test of the job fails without the change and passes with it.
+async fn proof(
+    site: &mut Site<'_>,
+    ground: &Ground,
+    changes: &[Moved],
+    (before, now): (&[Ran], &[Ran]),
+) -> Result<Option<Proven>, Halt> {
+    let plan = plan_of(&site.job)?;
+    if plan.task_type.rules().proof == Proof::No {
+        return Ok(None);
+    }
+    let tests: Vec<usize> = rules::test_checks(&site.job.checks);
+    let (files, verdict) = rules::proof_files(changes, !tests.is_empty());
+    if let Some(verdict) = verdict {
+        return Ok(Some(verdict));
+    }
+    let passes = tests.iter().all(|at| {
+        let new = crate::validation::new_ones(&before[*at].failures, &now[*at].failures);
+        new.is_empty()
+    });
+    if !passes {
+        let because = "the tests do not pass yet".to_owned();
+        return Ok(Some(Proven::NotChecked { because }));
+    }
+    site.say("The job's tests are run without its change.", None)
+        .await?;
+    let checks: Vec<Check> = tests
+        .iter()
+        .map(|at| site.job.checks[*at].clone())
+        .collect();
+    let old = ground.untouched(site.bench, &site.job)?;
+    let work = ground.worktree_root(&site.job.id)?;
+    rules::copy(&files, &work, old.path())?;
+    let ran = run_all(site, &checks, &old).await;
+    // It is not untouched any more.
+    ground.forget_untouched(&site.job.id)?;
+    let without = ran?;
+    let mut shown = Vec::new();
+    for (at, without) in tests.iter().zip(&without) {
+        shown.extend(crate::validation::new_ones(
+            &before[*at].failures,
+            &without.failures,
+        ));
+    }
+    shown.dedup();
+    Ok(Some(if shown.is_empty() {
+        let because = "the tests of this job pass without its change as well: write one that fails \
+                       because of the bug";
+        Proven::NotProven {
+            because: because.to_owned(),
+        }
+    } else {
+        Proven::Proven { tests: shown }
+    }))
+}
+
+/// Runs checks one after the other, as long as they are wanted.
+async fn run_all(site: &mut Site<'_>, checks: &[Check], tree: &Tree) -> Result<Vec<Ran>, Halt> {
+    let surroundings = Surroundings {
+        commands: commands(site)?,
+        seconds_max: site.bench.settings.check_seconds_max,
+        cancel: site.cancel.clone(),
+    };
+    let mut all = Vec::new();
+    for check in checks {
+        site.check().await?;
+        site.say(
+            &format!("Running the check `{}`.", check.name),
+            Some(&check.run),
+        )
+        .await?;
+        let (check_here, surroundings) = (check.clone(), surroundings.clone());
+        let workspace = Arc::clone(&tree.workspace);
+        let work = blocking(move || checks::run(&check_here, &workspace, &surroundings));
+        let (bench, id, cancel) = (site.bench, site.job.id.clone(), site.cancel.clone());
+        match watched(bench, &id, &cancel, work).await? {
+            Ok(ran) => all.push(ran),
+            Err(NotRun::Cancelled) => {
+                site.check().await?;
+                return Err(Halt::Interrupted);
+            }
+            Err(NotRun::Broken(why)) => {
+                let message = format!("the check `{}` could not be run: {why}", check.name);
+                return Err(Halt::Failed(FailureCode::Checks, message));
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn shelf(site: &Site<'_>, tree: &Tree) -> Result<Shelf, Halt> {
+    let hash = tree.base_hash()?;
+    let cache = &site.bench.places.cache;
+    Ok(Shelf::of(cache, &hash, &site.job.checks))
+}
+
+/// How the checks end on the untouched tree.
+fn before(site: &Site<'_>, tree: &Tree) -> Result<Vec<Ran>, Halt> {
+    let kept = shelf(site, tree)?.load().map(|baseline| baseline.checks);
+    // A cache may be thrown away at any moment; without it every failure is taken for new.
+    Ok(kept.unwrap_or_else(|| vec![Ran::default(); site.job.checks.len()]))
+}
+
+fn next(site: &Site<'_>, report: &Report) -> Next {
+    if !report.has_failed() {
+        return Next::Finish;
+    }
+    let (attempts, attempts_max) = (
+        site.job.result.repair_attempts,
+        site.bench.settings.repairs_max,
+    );
+    let shrank = match site.job.work.errors_by_round.last() {
+        Some(before) => report.new_failures() < *before,
+        None => true,
+    };
+    if attempts >= attempts_max || !shrank {
+        Next::Draft
+    } else {
+        Next::Repair
+    }
+}
+
+/// The sentence about a round of checks.
+pub(crate) fn sentence(report: &Report) -> String {
+    if report.checks.is_empty() {
+        return "There are no checks to run.".to_owned();
+    }
+    let names = |wanted: Verdict| {
+        let checks = report.checks.iter();
+        let checks = checks.filter(|check| check.verdict == wanted);
+        let names: Vec<&str> = checks.map(|check| check.name.as_str()).collect();
+        names.join(", ")
+    };
+    let (failed, passed) = (names(Verdict::Failed), names(Verdict::Passed));
+    let old = names(Verdict::FailedBefore);
+    let mut parts = Vec::new();
+    for (what, which) in [
+        ("fail in new ways", failed),
+        ("pass", passed),
+        ("fail as before", old),
+    ] {
+        if !which.is_empty() {
+            parts.push(format!("{which}: {what}"));
+        }
+    }
+    format!("The checks ended ({}).", parts.join("; "))
+}

@@ -1,0 +1,155 @@
+//! Running checks: in the sandbox of commands, with their time, and as failures that compare.
+
+use std::time::Duration;
+
+use agent::Cancel;
+use agent::tools::CommandSettings;
+use exec::{Invocation, Status};
+use serde::{Deserialize, Serialize};
+use workspace::Workspace;
+
+use super::failures::{self, Failures};
+use super::{Check, CheckReport, Verdict};
+
+/// How much of a check's output is read for failures.
+const OUTPUT_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// How much of it is kept and shown.
+const SHOWN_BYTES_MAX: usize = 12 * 1024;
+
+/// How a check ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Ran {
+    /// The code, where it ended by itself.
+    pub(crate) exit_code: Option<i32>,
+    /// Whether its time was up.
+    pub(crate) timed_out: bool,
+    /// What failed; empty if it passed.
+    pub(crate) failures: Failures,
+    /// What it said, shortened.
+    pub(crate) output: String,
+    /// How long it took.
+    pub(crate) duration_ms: u64,
+}
+
+/// Why a check could not be run at all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NotRun {
+    /// Somebody asked for the end.
+    Cancelled,
+    /// There is no sandbox, or no shell.
+    Broken(String),
+}
+
+impl Ran {
+    pub(crate) fn passed(&self) -> bool {
+        self.exit_code == Some(0)
+    }
+}
+
+/// What checks are run with.
+#[derive(Clone)]
+pub(crate) struct Surroundings {
+    pub(crate) commands: CommandSettings,
+    pub(crate) seconds_max: u64,
+    pub(crate) cancel: Cancel,
+}
+
+/// Runs one check in this tree.
+pub(crate) fn run(
+    check: &Check,
+    tree: &Workspace,
+    surroundings: &Surroundings,
+) -> Result<Ran, NotRun> {
+    let seconds = check.timeout_seconds.unwrap_or(surroundings.seconds_max);
+    let invocation = invocation(check, tree, surroundings, seconds)?;
+    let outcome = exec::run(&invocation).map_err(|error| NotRun::Broken(error.to_string()))?;
+    if outcome.status == Status::Cancelled {
+        return Err(NotRun::Cancelled);
+    }
+    let said = format!("{}\n{}", outcome.stdout_text(), outcome.stderr_text());
+    let passed = outcome.is_success();
+    let timed_out = outcome.status == Status::TimedOut;
+    let mut failed = if passed {
+        Failures::new()
+    } else {
+        failures::read(&said)
+    };
+    if timed_out {
+        let identity = format!("{}: did not end within {seconds} s", check.name);
+        failed.insert(identity, 1);
+    } else if !passed && failed.is_empty() {
+        failed.insert(format!("{}: {}", check.name, ended(outcome.status)), 1);
+    }
+    Ok(Ran {
+        exit_code: outcome.status.code(),
+        timed_out,
+        failures: failed,
+        output: if passed { String::new() } else { tail(&said) },
+        duration_ms: u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX),
+    })
+}
+
+fn invocation(
+    check: &Check,
+    tree: &Workspace,
+    surroundings: &Surroundings,
+    seconds: u64,
+) -> Result<Invocation, NotRun> {
+    let invocation = surroundings
+        .commands
+        .invocation(tree, &check.run)
+        .map_err(|error| NotRun::Broken(error.to_string()))?;
+    Ok(invocation
+        .cwd(tree.path().join(check.cwd.as_str()))
+        .timeout(Duration::from_secs(seconds.max(1)))
+        .output_bytes_max(OUTPUT_BYTES_MAX)
+        .cancel(surroundings.cancel.clone()))
+}
+
+/// What became of a check, held against how it was before.
+pub(crate) fn compare(check: &Check, before: &Ran, now: &Ran) -> CheckReport {
+    let new_failures = failures::new_ones(&before.failures, &now.failures);
+    let all: usize = now.failures.values().map(|count| *count as usize).sum();
+    let verdict = if now.passed() {
+        Verdict::Passed
+    } else if new_failures.is_empty() {
+        Verdict::FailedBefore
+    } else {
+        Verdict::Failed
+    };
+    CheckReport {
+        name: check.name.clone(),
+        command: check.run.clone(),
+        verdict,
+        exit_code: now.exit_code,
+        old_failures: all.saturating_sub(new_failures.len()),
+        output: if verdict == Verdict::Failed {
+            now.output.clone()
+        } else {
+            String::new()
+        },
+        new_failures,
+        duration_ms: now.duration_ms,
+    }
+}
+
+fn ended(status: Status) -> String {
+    match status {
+        Status::Exited(code) => format!("exited with code {code}"),
+        other => other.to_string(),
+    }
+}
+
+/// The end of a text, where tools say what is wrong, from the beginning of a line.
+fn tail(text: &str) -> String {
+    let text = text.trim();
+    if text.len() <= SHOWN_BYTES_MAX {
+        return text.to_owned();
+    }
+    let mut from = text.len() - SHOWN_BYTES_MAX;
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let from = text[from..].find('\n').map_or(from, |at| from + at + 1);
+    format!("[{from} bytes left out]\n{}", &text[from..])
+}

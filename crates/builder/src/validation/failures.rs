@@ -1,0 +1,366 @@
+//! What failed, read out of a command's output as identities that stay the same when lines move.
+//!
+//! The identity of a failed test is its name, that of an error in a file is the file with the
+//! message. Line numbers, times and colours are left out. Output of which nothing is understood is
+//! one failure: the check as a whole.
+
+use std::collections::BTreeMap;
+
+/// Failures and how often each is there: the same message may stand twice in one file.
+pub type Failures = BTreeMap<String, u32>;
+
+/// The longest identity.
+const IDENTITY_CHARS_MAX: usize = 300;
+/// The most failures that are told apart in one output.
+const FAILURES_MAX: usize = 2_000;
+
+/// The failures in the output of a command that failed.
+pub fn read(output: &str) -> Failures {
+    let mut reader = Reader::default();
+    for line in output.lines() {
+        let line = plain(line);
+        reader.take(line.trim_end());
+    }
+    reader.end();
+    reader.found
+}
+
+/// What is in `now` more often than it was `before`.
+pub fn new_ones(before: &Failures, now: &Failures) -> Vec<String> {
+    let mut new = Vec::new();
+    for (identity, count) in now {
+        let known = before.get(identity).copied().unwrap_or(0);
+        let more = count.saturating_sub(known) as usize;
+        new.extend(std::iter::repeat_n(identity.clone(), more));
+    }
+    new
+}
+
+#[derive(Default)]
+struct Reader {
+    found: Failures,
+    /// The message of a compiler that puts the place on a later line.
+    message: Option<String>,
+    /// The file whose lines follow, as linters print them.
+    file: Option<String>,
+}
+
+impl Reader {
+    fn take(&mut self, line: &str) {
+        let text = line.trim_start();
+        if text.is_empty() {
+            self.file = None;
+            return;
+        }
+        if let Some(place) = text.strip_prefix("--> ") {
+            self.place(place);
+            return;
+        }
+        if let Some(name) = failed_test(line) {
+            self.add(name);
+        } else if let Some(error) = located(text) {
+            self.end();
+            self.add(error);
+        } else if let Some(message) = rust_message(line) {
+            self.end();
+            self.message = Some(message);
+        } else if let Some(error) = self.listed(line) {
+            self.add(error);
+        } else if is_file(line) {
+            self.file = Some(line.to_owned());
+        }
+    }
+
+    /// A compiler's `--> src/lib.rs:3:5` after its message.
+    fn place(&mut self, place: &str) {
+        if let Some(message) = self.message.take() {
+            let file = place.split(':').next().unwrap_or_default();
+            self.add(format!("{file}: {message}"));
+        }
+    }
+
+    /// A message without a place stands for itself.
+    fn end(&mut self) {
+        if let Some(message) = self.message.take()
+            && !is_summary(&message)
+        {
+            self.add(message);
+        }
+    }
+
+    /// `  3:5  error  message  rule`, below the name of the file.
+    fn listed(&self, line: &str) -> Option<String> {
+        let file = self.file.as_ref()?;
+        let rest = line.strip_prefix("  ")?.trim_start();
+        let (place, rest) = rest.split_once(char::is_whitespace)?;
+        let (row, column) = place.split_once(':')?;
+        let numbers = [row, column];
+        if !numbers.iter().all(|number| is_number(number)) {
+            return None;
+        }
+        let message = rest.trim_start().strip_prefix("error")?;
+        Some(format!("{file}: {}", spaced(message)))
+    }
+
+    fn add(&mut self, identity: String) {
+        if self.found.len() >= FAILURES_MAX && !self.found.contains_key(&identity) {
+            return;
+        }
+        let identity: String = identity.chars().take(IDENTITY_CHARS_MAX).collect();
+        *self.found.entry(identity).or_default() += 1;
+    }
+}
+
+/// The name of a test that failed, as the runners print it.
+fn failed_test(line: &str) -> Option<String> {
+    let text = line.trim_start();
+    // cargo: `test a::b ... FAILED`
+    if let Some(name) = text
+        .strip_prefix("test ")
+        .and_then(|rest| rest.strip_suffix(" ... FAILED"))
+    {
+        return Some(format!("test {name}"));
+    }
+    // pytest: `FAILED tests/a.py::b - message`, and modules that cannot be loaded
+    for word in ["FAILED ", "ERROR "] {
+        if let Some(rest) = line.strip_prefix(word)
+            && (rest.contains("::") || rest.split(' ').next()?.ends_with(".py"))
+        {
+            let name = rest.split(" - ").next().unwrap_or(rest);
+            return Some(format!("test {}", name.trim()));
+        }
+    }
+    // unittest: `FAIL: test_a (tests.b.C.test_a)`
+    for word in ["FAIL: ", "ERROR: "] {
+        if let Some(rest) = line.strip_prefix(word)
+            && rest.ends_with(')')
+            && rest.contains('(')
+        {
+            return Some(format!("test {rest}"));
+        }
+    }
+    // go: `--- FAIL: TestA (0.00s)`
+    if let Some(rest) = text.strip_prefix("--- FAIL: ") {
+        return Some(format!("test {}", untimed(rest)));
+    }
+    // TAP: `not ok 3 - name`
+    if let Some(rest) = text.strip_prefix("not ok ") {
+        let name = rest.split_once(" - ").map_or(rest, |(_, name)| name);
+        return Some(format!("test {}", untimed(name)));
+    }
+    // jest: `● suite › name`
+    if let Some(rest) = text.strip_prefix("● ")
+        && rest.contains(" › ")
+    {
+        return Some(format!("test {rest}"));
+    }
+    // vitest: ` FAIL  file > suite > name`; it is printed once for each
+    if let Some(rest) = text.strip_prefix("FAIL ")
+        && rest.contains(" > ")
+    {
+        return Some(format!("test {}", rest.trim()));
+    }
+    // node: `✖ name (1.2ms)`, which has the name of a file where the file could not be loaded
+    if let Some(rest) = text.strip_prefix("✖ ")
+        && rest.ends_with("ms)")
+    {
+        return Some(format!("test {}", untimed(rest)));
+    }
+    None
+}
+
+/// `file:3:5: message`, `file(3,5): error message`, `file:3: error: message`.
+fn located(text: &str) -> Option<String> {
+    // tsc: `src/a.ts(3,5): error TS2322: …`
+    if let Some((place, message)) = text.split_once("): error ")
+        && let Some((file, numbers)) = place.rsplit_once('(')
+        && numbers.split(',').all(is_number)
+        && is_file(file)
+    {
+        return Some(format!("{file}: {}", spaced(message)));
+    }
+    let mut parts = text.splitn(4, ':');
+    let (file, row) = (parts.next()?, parts.next()?);
+    let file = file.trim_start_matches("./");
+    if !is_number(row.trim()) || !is_file(file) {
+        return None;
+    }
+    let third = parts.next()?;
+    let message = match parts.next() {
+        // `file:3:5: message`, and tsc's `file:3:5 - error TS2322: message`
+        Some(rest) if starts_with_number(third) => {
+            let third = third.trim_start_matches(|c: char| c.is_ascii_digit());
+            format!("{third}:{rest}")
+        }
+        Some(rest) => format!("{third}:{rest}"),
+        None if starts_with_number(third) => return None,
+        None => third.to_owned(),
+    };
+    let message = message.trim_start_matches([':', ' ', '-']);
+    if message.is_empty() || message.starts_with("note:") || message.starts_with("warning:") {
+        return None;
+    }
+    let message = message.strip_prefix("error:").unwrap_or(message);
+    let message = message.strip_prefix("error ").unwrap_or(message);
+    Some(format!("{file}: {}", spaced(message)))
+}
+
+/// `error[E0308]: mismatched types`; the place follows on the next line.
+fn rust_message(line: &str) -> Option<String> {
+    let rest = line.strip_prefix("error")?;
+    let is_message = rest.starts_with('[') || rest.starts_with(": ");
+    is_message.then(|| spaced(line))
+}
+
+/// Sentences that only count what was said before.
+fn is_summary(message: &str) -> bool {
+    let starts = [
+        "error: could not compile",
+        "error: aborting due to",
+        "error: test failed",
+        "error: doctest failed",
+        "error: 1 target failed",
+        "error: process didn't exit",
+        "error: Lifecycle script",
+        "error: script ",
+    ];
+    starts.iter().any(|start| message.starts_with(start)) || message.contains("targets failed")
+}
+
+fn is_file(text: &str) -> bool {
+    let name = text.rsplit(['/', '\\']).next().unwrap_or_default();
+    let is_named = name.rsplit_once('.').is_some_and(|(stem, ending)| {
+        !stem.is_empty()
+            && !ending.is_empty()
+            && ending.len() <= 6
+            && ending.chars().all(|c| c.is_ascii_alphanumeric())
+    });
+    is_named && !text.contains(char::is_whitespace) && !text.contains("://")
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
+}
+
+fn starts_with_number(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Without the time in brackets at the end.
+fn untimed(text: &str) -> &str {
+    let text = text.trim();
+    match text.rsplit_once(" (") {
+        Some((name, time)) if time.ends_with("s)") && starts_with_number(time) => name.trim(),
+        _ => text,
+    }
+}
+
+/// With one space wherever there is white space.
+fn spaced(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The line without the codes that colour it.
+fn plain(line: &str) -> String {
+    let mut text = String::with_capacity(line.len());
+    let mut characters = line.chars();
+    while let Some(c) = characters.next() {
+        if c != '\u{1b}' {
+            text.push(c);
+            continue;
+        }
+        if characters.next() == Some('[') {
+            // A code ends with its first letter.
+            characters.by_ref().find(char::is_ascii_alphabetic);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{new_ones, read};
+
+    #[track_caller]
+    fn check(output: &str, expected: &[&str]) {
+        let found: Vec<String> = read(output).into_keys().collect();
+        assert_eq!(found, expected, "{output}");
+    }
+
+    #[test]
+    fn compilers_and_linters_are_understood() {
+        check(
+            "error[E0308]: mismatched types\n --> src/lib.rs:3:5\n  |\n\nerror: could not compile `x` (lib) due to 1 previous error\n",
+            &["src/lib.rs: error[E0308]: mismatched types"],
+        );
+        check(
+            "\u{1b}[1m\u{1b}[91merror\u{1b}[0m: unused variable: `a`\n   --> src/a.rs:1:2\n",
+            &["src/a.rs: error: unused variable: `a`"],
+        );
+        check(
+            "src/a.ts(3,5): error TS2322: Type 'string' is not  assignable.\n",
+            &["src/a.ts: TS2322: Type 'string' is not assignable."],
+        );
+        check(
+            "src/a.ts:3:5 - error TS2322: Nope: no.\n",
+            &["src/a.ts: TS2322: Nope: no."],
+        );
+        check(
+            "/w/src/a.ts\n  3:5  error  'x' is never used  no-unused-vars\n  4:1  warning  Odd  odd\n\n✖ 2 problems\n",
+            &["/w/src/a.ts: 'x' is never used no-unused-vars"],
+        );
+        check(
+            "app/a.py:3: error: Name \"x\" is not defined  [name-defined]\napp/a.py:4: note: See it\n",
+            &["app/a.py: Name \"x\" is not defined [name-defined]"],
+        );
+        check(
+            "app/a.py:3:5: F401 `os` unused\n",
+            &["app/a.py: F401 `os` unused"],
+        );
+        check("./a.go:3:5: undefined: x\n", &["a.go: undefined: x"]);
+    }
+
+    #[test]
+    fn test_runners_are_understood() {
+        check(
+            "test a::b ... FAILED\ntest a::c ... ok\nerror: test failed, to rerun pass `--lib`\n",
+            &["test a::b"],
+        );
+        check(
+            "FAILED tests/test_a.py::test_x - assert 1 == 2\nERROR tests/test_b.py\n",
+            &["test tests/test_a.py::test_x", "test tests/test_b.py"],
+        );
+        check(
+            "FAIL: test_x (tests.test_a.T.test_x)\n",
+            &["test test_x (tests.test_a.T.test_x)"],
+        );
+        check(
+            "    --- FAIL: TestA/b (0.00s)\nFAIL\tpkg\t0.1s\n",
+            &["test TestA/b"],
+        );
+        check("not ok 3 - adds\n# Subtest: adds\n", &["test adds"]);
+        check("  ● math › adds\n", &["test math › adds"]);
+        check(
+            " FAIL  src/a.test.ts > math > adds\n",
+            &["test src/a.test.ts > math > adds"],
+        );
+        check("✖ adds (1.204ms)\n", &["test adds"]);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_nothing() {
+        check("", &[]);
+        check("Segmentation fault\n", &[]);
+        check("http://a.b:80:1: x\n12:30:05: started\n", &[]);
+        check("npm ERR! code 1\n", &[]);
+    }
+
+    #[test]
+    fn only_what_is_more_than_before_is_new() {
+        let before = read("a.py:1: error: x\nb.py:1: error: y\n");
+        let now = read("a.py:9: error: x\na.py:12: error: x\n");
+        assert_eq!(new_ones(&before, &now), ["a.py: x"]);
+        assert_eq!(new_ones(&before, &before), [""; 0]);
+        assert_eq!(new_ones(&now, &before), ["b.py: y"]);
+    }
+}

@@ -1,0 +1,118 @@
+//! The project's checks: found, run on the untouched tree, and run on the work.
+//!
+//! Only *new* failures count. What failed before the job fails after it without being the job's
+//! fault; what is compared are identities such as a test's name or a file with a message, not line
+//! numbers, which move.
+
+pub(crate) mod baseline;
+pub(crate) mod checks;
+mod comments;
+mod detect;
+mod failures;
+pub(crate) mod rules;
+
+use serde::{Deserialize, Serialize};
+use workspace::RelPath;
+
+pub use detect::detect;
+pub use failures::{Failures, new_ones, read as read_failures};
+
+/// A check of the project: one command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Check {
+    /// What it is called: `typecheck`, `lint`, `test`, `build`, or a name of the settings.
+    pub name: String,
+    /// The command line.
+    pub run: String,
+    /// Where it is run; the project's root if left out.
+    #[serde(default = "RelPath::root")]
+    pub cwd: RelPath,
+    /// How long it may take; `builder.check_seconds_max` if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_seconds: Option<u64>,
+}
+
+/// What one round of checks found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Report {
+    /// One entry for each check, in their order.
+    pub checks: Vec<CheckReport>,
+}
+
+/// What became of one check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckReport {
+    /// The check.
+    pub name: String,
+    /// Its command line.
+    pub command: String,
+    /// All in all.
+    pub verdict: Verdict,
+    /// How the command ended, where it ended by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// Failures that were not there before.
+    pub new_failures: Vec<String>,
+    /// How many failures were there before and still are.
+    pub old_failures: usize,
+    /// The end of what the command said, where something new failed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub output: String,
+    /// How long it took.
+    pub duration_ms: u64,
+}
+
+/// What a check came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The command ended with code 0.
+    Passed,
+    /// It fails, and it failed in the same ways before.
+    FailedBefore,
+    /// It fails in ways that are new.
+    Failed,
+    /// It was not run, and is not said to have passed.
+    Skipped,
+}
+
+/// Whether a test shows that a bug is fixed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum Proven {
+    /// These tests fail without the change and pass with it.
+    Proven {
+        /// Their names, or the name of the check.
+        tests: Vec<String>,
+    },
+    /// The tests of the job pass without the change as well.
+    NotProven {
+        /// A sentence.
+        because: String,
+    },
+    /// It could not be tried.
+    NotChecked {
+        /// A sentence.
+        because: String,
+    },
+}
+
+impl Report {
+    /// Whether something is new and fails.
+    pub fn has_failed(&self) -> bool {
+        self.checks
+            .iter()
+            .any(|check| check.verdict == Verdict::Failed)
+    }
+
+    /// How many new failures there are.
+    pub fn new_failures(&self) -> usize {
+        self.checks
+            .iter()
+            .map(|check| check.new_failures.len())
+            .sum()
+    }
+}

@@ -1,0 +1,136 @@
+//! The words a model is given: prompts are `.md` files, and this puts the facts into them.
+
+use std::fmt::Write;
+
+use crate::job::Job;
+use crate::plan::Plan;
+use crate::validation::{Check, CheckReport, Report, Verdict};
+
+/// The most new failures of one check that are listed.
+const LISTED_MAX: usize = 60;
+
+/// What the planner is asked.
+pub(crate) fn request(job: &Job, index: &str) -> String {
+    let mut text = format!("# Request\n\n{}\n", job.prompt);
+    if let Some(kind) = job.options.task_type {
+        write!(text, "\nThe task type is `{kind}`.\n").ok();
+    }
+    let index = if index.is_empty() {
+        "(the project has no files yet)"
+    } else {
+        index
+    };
+    write!(text, "\n# Index of the project\n\n{}", fenced("", index)).ok();
+    text
+}
+
+/// What is told about a plan that cannot be used.
+pub(crate) fn plan_correction(problems: &str) -> String {
+    include_str!("prompts/plan_correction.md").replace("{{problems}}", problems)
+}
+
+/// What whoever carries out the plan is told.
+pub(crate) fn task(job: &Job, plan: &Plan, context: &str) -> String {
+    let mut text = format!("# Request\n\n{}\n", job.prompt);
+    write!(text, "\n# The approved plan\n\n{}\n", plan.summary.trim()).ok();
+    write!(text, "\n{}\n", plan.file_list()).ok();
+    if !job.checks.is_empty() {
+        let checks = job.checks.iter().map(check_line);
+        let checks: Vec<String> = checks.collect();
+        write!(
+            text,
+            "\n# Checks that are run when you are done\n\n{}\n",
+            checks.join("\n")
+        )
+        .ok();
+    }
+    if !context.is_empty() {
+        write!(text, "\n# Context\n\n{}\n", context.trim_end()).ok();
+    }
+    text
+}
+
+/// Told when a worktree had to be made again.
+pub(crate) const LOST_FILES: &str = "The directory you worked in was lost and has been made again \
+    as it was at the beginning: nothing that you wrote is there. Look at the files, and write again \
+    what the plan asks for.";
+
+/// What the model is told about a round of checks.
+pub(crate) fn repair(report: &Report, attempt: u32, attempts_max: u32) -> String {
+    let failed = report
+        .checks
+        .iter()
+        .filter(|check| check.verdict == Verdict::Failed);
+    let errors: Vec<String> = failed.map(errors_of).collect();
+    let words = if attempt >= attempts_max {
+        include_str!("prompts/repair_last.md")
+    } else {
+        include_str!("prompts/repair_first.md")
+    };
+    include_str!("prompts/repair.md")
+        .replace("{{words}}", words)
+        .replace("{{errors}}", errors.join("\n").trim_end())
+}
+
+/// What is left to mend, one entry for each error: `check: failure`.
+pub(crate) fn residual(report: &Report) -> Vec<String> {
+    let failed = report
+        .checks
+        .iter()
+        .filter(|check| check.verdict == Verdict::Failed);
+    failed
+        .flat_map(|check| {
+            let failures = check.new_failures.iter();
+            failures.map(|failure| format!("{}: {failure}", check.name))
+        })
+        .collect()
+}
+
+/// A block that its content cannot end: the fence is longer than any in it.
+pub(crate) fn fenced(language: &str, body: &str) -> String {
+    let mut longest = 0;
+    let mut run = 0;
+    for c in body.chars() {
+        run = if c == '`' { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    let fence = "`".repeat((longest + 1).max(3));
+    let end = if body.ends_with('\n') || body.is_empty() {
+        ""
+    } else {
+        "\n"
+    };
+    format!("{fence}{language}\n{body}{end}{fence}\n")
+}
+
+fn check_line(check: &Check) -> String {
+    let place = if check.cwd.is_root() {
+        String::new()
+    } else {
+        format!(" in `{}`", check.cwd)
+    };
+    format!("- {}: `{}`{place}", check.name, check.run)
+}
+
+fn errors_of(check: &CheckReport) -> String {
+    let mut text = format!("## {}\n\n", check.name);
+    if !check.command.is_empty() {
+        let code = check
+            .exit_code
+            .map_or("did not end by itself".to_owned(), |code| {
+                format!("exited with code {code}")
+            });
+        write!(text, "`{}` {code}.\n\n", check.command).ok();
+    }
+    for failure in check.new_failures.iter().take(LISTED_MAX) {
+        writeln!(text, "- {failure}").ok();
+    }
+    let more = check.new_failures.len().saturating_sub(LISTED_MAX);
+    if more > 0 {
+        writeln!(text, "- and {more} more").ok();
+    }
+    if !check.output.is_empty() {
+        write!(text, "\nIts output:\n\n{}", fenced("", &check.output)).ok();
+    }
+    text
+}
