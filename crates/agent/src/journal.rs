@@ -61,7 +61,8 @@ pub enum Note {
         /// Its place among the calls of the reply, from 0.
         call: u32,
     },
-    /// A call that changes something has ended.
+    /// A call that changes something has ended, and more calls follow. The end of the last one is
+    /// kept with the turn.
     Ended {
         /// The turn it belongs to.
         turn: u32,

@@ -66,6 +66,7 @@ fn main() -> Result<()> {
             "journal_ms": quick.journal_ms,
             "turn_on_disk_ms": flushed.turn_ms,
             "journal_on_disk_ms": flushed.journal_ms,
+            "flushes_on_disk_ms": flushed.journal_ms - quick.journal_ms,
         });
         figures.insert(name.to_owned(), figure);
     }
