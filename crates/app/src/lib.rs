@@ -16,6 +16,7 @@ pub mod ai;
 pub mod demo;
 pub mod doctor;
 pub mod import;
+pub mod indexing;
 pub mod init;
 pub mod kits;
 pub mod project;

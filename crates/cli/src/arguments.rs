@@ -9,8 +9,8 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use crate::command::{
-    ai, completions, cost, demo, doctor, import, init, kit, man, plan, recipe, run, schema, task,
-    template, update, workflow,
+    ai, completions, cost, demo, doctor, impact, import, index, init, kit, man, plan, recipe, run,
+    schema, task, template, update, workflow,
 };
 use crate::exit::{Exit, Trouble};
 use crate::split;
@@ -90,6 +90,8 @@ pub(crate) enum Command {
     Plan(plan::Plan),
     #[command(subcommand)]
     Workflow(workflow::Workflow),
+    Index(index::Index),
+    Impact(impact::Impact),
     Schema(schema::Schema),
     #[command(subcommand)]
     Kit(kit::Kit),
@@ -110,11 +112,12 @@ pub(crate) enum Reading {
 }
 
 /// The groups of the first page of help; a test sees to it that no command is left out.
-pub(crate) const GROUPS: [(&str, &[&str]); 6] = [
+pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     ("Generate", &["run", "update", "recipe", "template"]),
     ("Ask", &["ai", "cost"]),
     ("Work", &["task", "plan", "schema"]),
     ("Weave", &["workflow"]),
+    ("Look", &["index", "impact"]),
     ("Share", &["kit", "import"]),
     ("Set up", &["init", "demo", "doctor", "completions", "man"]),
 ];

@@ -5,7 +5,9 @@ pub(crate) mod completions;
 pub(crate) mod cost;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod impact;
 pub(crate) mod import;
+pub(crate) mod index;
 pub(crate) mod init;
 pub(crate) mod kit;
 pub(crate) mod man;
@@ -37,6 +39,8 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Trouble> {
         Command::Schema(schema) => schema.run(),
         Command::Kit(kit) => kit.run(&session),
         Command::Import(import) => import.run(&session),
+        Command::Index(index) => index.run(&session),
+        Command::Impact(impact) => impact.run(&session),
         Command::Init(init) => init.run(&session),
         Command::Demo(demo) => demo.run(),
         Command::Doctor(doctor) => doctor.run(&session),

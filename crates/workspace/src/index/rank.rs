@@ -21,8 +21,10 @@ const WORD_SHARE_MAX: f64 = 0.25;
 const WORD_CHARS_MIN: usize = 3;
 
 /// What one is looking for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Focus {
+    /// The folder that is shown; the root for all of the project.
+    pub within: RelPath,
     /// Words that should be in names: of files, folders and what they define.
     pub words: Vec<String>,
     /// Files whose neighbours matter too.
@@ -35,6 +37,17 @@ impl Focus {
     pub fn on(text: &str) -> Self {
         Self {
             words: words(text).collect(),
+            ..Self::default()
+        }
+    }
+}
+
+impl Default for Focus {
+    /// On nothing: by importance alone.
+    fn default() -> Self {
+        Self {
+            within: RelPath::root(),
+            words: Vec::new(),
             paths: Vec::new(),
         }
     }
@@ -66,10 +79,12 @@ pub(super) fn importance(imports: &[Vec<u32>]) -> Vec<f64> {
 }
 
 impl Index {
-    /// The places of all files, the one that matters most first.
+    /// The places of all files that are shown, the one that matters most first.
     pub(super) fn ranked(&self, focus: &Focus) -> Vec<usize> {
         let fit = self.fit(focus);
-        let mut order: Vec<usize> = (0..self.files.len()).collect();
+        let mut order: Vec<usize> = (0..self.files.len())
+            .filter(|position| self.files[*position].path.is_within(&focus.within))
+            .collect();
         order.sort_by(|a, b| {
             let by_fit = fit[*b].total_cmp(&fit[*a]);
             let by_class = class(&self.files[*a]).cmp(&class(&self.files[*b]));

@@ -40,31 +40,32 @@ impl Index {
     pub fn select(&self, budget: Option<usize>, focus: &Focus) -> Selection<'_> {
         let Some(budget) = budget else {
             let files = self.files.iter();
+            let files = files.filter(|file| file.path.is_within(&focus.within));
             return Selection {
                 shown: files.map(|file| (file, names(file, usize::MAX))).collect(),
                 left_out: 0,
             };
         };
         let names_max = (bytes_of(budget) / LINE_SHARE_MAX).max(NAMES_BYTES_MIN);
+        let order = self.ranked(focus);
         let mut chosen = Vec::new();
         // The sentence about what was left out is paid for first.
-        let mut spent = note(self.files.len()).len();
-        for position in self.ranked(focus) {
-            let names = names(&self.files[position], names_max);
-            let cost = line(&self.files[position], &names).len() + 1;
+        let mut spent = note(order.len()).len();
+        for position in &order {
+            let file = &self.files[*position];
+            let names = names(file, names_max);
+            let cost = line(file, &names).len() + 1;
             if tokens(spent + cost) > budget {
                 break;
             }
             spent += cost;
-            chosen.push((position, names));
+            chosen.push((file, names));
         }
-        chosen.sort_unstable_by_key(|(position, _)| *position);
+        let left_out = order.len() - chosen.len();
+        chosen.sort_unstable_by(|(a, _), (b, _)| a.path.cmp(&b.path));
         Selection {
-            left_out: self.files.len() - chosen.len(),
-            shown: chosen
-                .into_iter()
-                .map(|(position, names)| (&self.files[position], names))
-                .collect(),
+            shown: chosen,
+            left_out,
         }
     }
 

@@ -16,6 +16,7 @@ mod includes;
 #[cfg(test)]
 mod tests;
 
+use self::declarations::Role;
 use super::gather::Gather;
 use super::tokens::{Dialect, Tokens};
 use super::{Facts, Resolver};
@@ -25,7 +26,7 @@ use crate::index::project::Project;
 pub(super) fn facts(path: &RelPath, text: &str) -> Facts {
     let tokens = Tokens::read(text, Dialect::C);
     let mut gather = Gather::new(text);
-    declarations::read(&tokens, is_header(path), &mut gather);
+    declarations::read(&tokens, role(path), &mut gather);
     gather.finish(None)
 }
 
@@ -33,7 +34,11 @@ pub(super) fn resolver<'p>(project: &'p Project<'p>) -> Box<dyn Resolver + 'p> {
     Box::new(includes::Includes::new(project))
 }
 
-/// Whether a file is there to be included by others.
-fn is_header(path: &RelPath) -> bool {
-    !matches!(path.extension(), Some("c" | "cc" | "cpp" | "cxx" | "c++"))
+/// What a file is, by its name: whatever is not compiled by itself is there to be included.
+fn role(path: &RelPath) -> Role {
+    match path.extension() {
+        Some("c") => Role::C,
+        Some("cc" | "cpp" | "cxx" | "c++") => Role::Cpp,
+        _ => Role::Header,
+    }
 }

@@ -9,6 +9,9 @@
 
 mod packages;
 
+#[cfg(test)]
+mod tests;
+
 use super::gather::Gather;
 use super::tokens::{Dialect, Kind, Tokens};
 use super::{ExportKind, Facts, ImportKind, Resolver};

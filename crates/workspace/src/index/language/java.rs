@@ -9,6 +9,9 @@
 
 mod types;
 
+#[cfg(test)]
+mod tests;
+
 use rustc_hash::FxHashSet;
 
 use super::gather::Gather;
@@ -150,7 +153,10 @@ impl<'a> Walk<'_, 'a> {
         let tokens = self.tokens;
         let mut name = String::new();
         let mut at = from;
-        while tokens.mark(at + 1) == b'.' && !tokens.word(at).is_empty() && !is_type(tokens.word(at)) {
+        while tokens.mark(at + 1) == b'.'
+            && !tokens.word(at).is_empty()
+            && !is_type(tokens.word(at))
+        {
             if at >= from + 2 * PARTS_MAX {
                 return at;
             }

@@ -12,6 +12,9 @@ mod lines;
 mod modules;
 mod names;
 
+#[cfg(test)]
+mod tests;
+
 use super::{Facts, Resolver};
 use crate::RelPath;
 use crate::index::project::Project;

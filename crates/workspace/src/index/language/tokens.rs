@@ -430,7 +430,8 @@ impl Lexer<'_> {
     fn skip_line_comment(&mut self) {
         loop {
             let end = find(self.bytes, self.at, b'\n').unwrap_or(self.bytes.len());
-            let continued = self.dialect == Dialect::C && ends_in_backslash(&self.bytes[self.at..end]);
+            let continued =
+                self.dialect == Dialect::C && ends_in_backslash(&self.bytes[self.at..end]);
             self.at = (end + 1).min(self.bytes.len());
             if !continued || self.at >= self.bytes.len() {
                 return;

@@ -1,7 +1,7 @@
 //! What the tests of all languages share: facts of one text, and edges of a small project.
 
-use super::{Export, Facts, Language, facts, resolver};
-use crate::index::project::{Project, Source};
+use super::{Export, Facts, Language, facts};
+use crate::index::{Cache, Index};
 use crate::{Limits, Policy, RelPath, Workspace};
 
 pub(super) fn read(path: &str, text: &str) -> Facts {
@@ -48,38 +48,19 @@ pub(super) fn check_edges(files: &[(&str, &str)], expected: &[&str]) {
 
 fn edges(files: &[(&str, &str)]) -> Vec<String> {
     let dir = tempfile::tempdir().unwrap();
-    let mut sources = Vec::new();
     for (name, text) in files {
         let file = dir.path().join(name);
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, text).unwrap();
-        let path = RelPath::parse(name).unwrap();
-        let language = Language::of(&path);
-        let facts = facts(language, &path, text);
-        sources.push(Source {
-            path,
-            language,
-            facts,
-        });
     }
-    sources.sort_by(|one, other| one.path.cmp(&other.path));
     let space = Workspace::open(dir.path(), Policy::default(), Limits::default()).unwrap();
-    let project = Project::new(&space, &sources);
+    let index = Index::build(&space, &Cache::none()).unwrap();
     let mut edges = Vec::new();
-    for language in Language::ALL {
-        let resolver = resolver(language, &project);
-        for (from, source) in project.files() {
-            if source.language != language {
-                continue;
-            }
-            for import in &source.facts.imports {
-                for to in resolver.resolve(&project, from, import) {
-                    edges.push(format!("{} -> {}", source.path, project.path(to)));
-                }
-            }
+    for file in index.files() {
+        for to in index.neighbours(&file.path).imports {
+            edges.push(format!("{} -> {to}", file.path));
         }
     }
     edges.sort();
-    edges.dedup();
     edges
 }

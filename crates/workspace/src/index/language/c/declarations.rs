@@ -8,12 +8,22 @@ use super::directives::Directives;
 /// The longest name with its namespaces that is spelled out.
 const PREFIX_BYTES_MAX: usize = 1024;
 
-pub(super) fn read<'a>(tokens: &Tokens<'a>, is_header: bool, gather: &mut Gather<'a>) {
+/// What a file is to others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Header,
+    /// A source file of C.
+    C,
+    /// A source file of C++, where constants are its own.
+    Cpp,
+}
+
+pub(super) fn read<'a>(tokens: &Tokens<'a>, role: Role, gather: &mut Gather<'a>) {
     let mut walk = Walk {
         tokens,
         gather,
-        directives: Directives::default(),
-        is_header,
+        directives: Directives::new(role == Role::Header),
+        role,
         frames: Vec::new(),
         prefix: String::new(),
     };
@@ -30,7 +40,7 @@ struct Walk<'w, 'a> {
     tokens: &'w Tokens<'a>,
     gather: &'w mut Gather<'a>,
     directives: Directives<'a>,
-    is_header: bool,
+    role: Role,
     /// Namespaces and blocks of `extern "C"`: the closing bracket, and how long the prefix was.
     frames: Vec<(usize, usize)>,
     prefix: String,
@@ -47,6 +57,8 @@ struct Declaration {
     has_type: bool,
     /// The name with its place, where it is a function.
     function: Option<(String, usize)>,
+    /// How many words followed the function's parameters.
+    trailing: usize,
     /// The last plain name, which is a variable's if the declaration ends after it.
     last: Option<(String, usize)>,
 }
@@ -89,8 +101,7 @@ impl<'a> Walk<'_, 'a> {
     fn directive(&mut self, at: usize) {
         let line = self.tokens.source(at);
         let offset = self.offset(at);
-        self.directives
-            .read(line, offset, self.is_header, self.gather);
+        self.directives.read(line, offset, self.gather);
     }
 
     fn enter(&mut self, open: usize) -> usize {
@@ -184,6 +195,11 @@ impl<'a> Walk<'_, 'a> {
             }
             match tokens.mark(at) {
                 0 => at = self.word(at, &mut seen),
+                // Before 1989 the types of the parameters stood here: `int f(a) int a; {…}`.
+                b';' if self.role == Role::C && seen.trailing > 1 => {
+                    seen.trailing = 0;
+                    at += 1;
+                }
                 b';' => {
                     self.end(&mut seen, Ending::Declared);
                     return at + 1;
@@ -203,6 +219,11 @@ impl<'a> Walk<'_, 'a> {
                 }
                 b'=' => at = self.initial(at, &mut seen),
                 b'(' => at = self.parenthesis(at, &mut seen),
+                b'*' => {
+                    // What it points to is constant, not the pointer.
+                    seen.is_const = false;
+                    at += 1;
+                }
                 b':' if tokens.colons(at) => at += 2,
                 b':' if seen.function.is_some() => at = self.initializers(at + 1),
                 _ => at = tokens.after(at),
@@ -295,6 +316,8 @@ impl<'a> Walk<'_, 'a> {
         if seen.function.is_none() {
             seen.has_type |= seen.last.is_some();
             seen.last = Some((full, last));
+        } else {
+            seen.trailing += 1;
         }
         end
     }
@@ -303,6 +326,15 @@ impl<'a> Walk<'_, 'a> {
     fn called(&mut self, full: String, last: usize, open: usize, seen: &mut Declaration) -> usize {
         let tokens = self.tokens;
         let after = tokens.after(open);
+        if tokens.close(open).is_none() {
+            *seen = Declaration::default();
+            return after;
+        }
+        // `int (*name)(…)`: parameters begin with a type.
+        if is_keyword(&full) || matches!(tokens.mark(open + 1), b'*' | b'^' | b'&') {
+            seen.has_type = true;
+            return open;
+        }
         let has_type = seen.has_type || seen.last.is_some();
         let goes_on = starts_declarator(tokens, after);
         let is_macro = goes_on && (is_shouted(&full) || !has_type);
@@ -320,14 +352,18 @@ impl<'a> Walk<'_, 'a> {
     fn parenthesis(&mut self, at: usize, seen: &mut Declaration) -> usize {
         let tokens = self.tokens;
         let after = tokens.after(at);
-        if seen.function.is_some() || tokens.mark(after) != b'(' {
+        if seen.function.is_some() {
             return after;
         }
         let is_pointer = matches!(tokens.mark(at + 1), b'*' | b'^' | b'&');
-        let is_plain = !tokens.word(at + 1).is_empty() && tokens.mark(at + 2) == b')';
+        let is_plain = !tokens.word(at + 1).is_empty()
+            && tokens.mark(at + 2) == b')'
+            && tokens.mark(after) == b'(';
         if is_pointer {
             let close = tokens.close(at).unwrap_or(at);
-            let name = (at + 1..close).rev().find(|inner| !tokens.word(*inner).is_empty());
+            let name = (at + 1..close)
+                .rev()
+                .find(|inner| !tokens.word(*inner).is_empty());
             if let Some(name) = name {
                 seen.has_type = true;
                 seen.last = Some((tokens.word(name).to_owned(), name));
@@ -335,7 +371,11 @@ impl<'a> Walk<'_, 'a> {
         } else if is_plain && (seen.has_type || seen.last.is_some()) {
             seen.function = Some((tokens.word(at + 1).to_owned(), at + 1));
         }
-        tokens.after(after)
+        if tokens.mark(after) == b'(' {
+            tokens.after(after)
+        } else {
+            after
+        }
     }
 
     /// `operator==` and its kin: functions that nobody names.
@@ -442,12 +482,13 @@ impl<'a> Walk<'_, 'a> {
     /// Offers what a declaration turned out to be, and forgets it.
     fn end(&mut self, seen: &mut Declaration, ending: Ending) {
         let last = seen.last.take();
-        let is_own = seen.is_static && !self.is_header;
+        let is_header = self.role == Role::Header;
+        let is_own = seen.is_static && !is_header;
         if let Some((name, at)) = seen.function.take() {
             // `Type value(…)` looks the same; in a source file only a body counts.
             if seen.is_typedef {
                 self.take(&name, ExportKind::Type, at);
-            } else if !is_own && (self.is_header || ending == Ending::Defined) && !is_of_class(&name) {
+            } else if !is_own && (is_header || ending == Ending::Defined) && !is_of_class(&name) {
                 self.take(&name, ExportKind::Function, at);
             }
             return;
@@ -459,9 +500,10 @@ impl<'a> Walk<'_, 'a> {
             self.take(&name, ExportKind::Type, at);
             return;
         }
-        // In a source file a constant is its own, and `extern` without a value is another's.
-        let is_elsewhere = seen.is_extern && ending == Ending::Declared || seen.is_const && !seen.is_extern;
-        if !is_own && (self.is_header || !is_elsewhere) {
+        // In a source file `extern` without a value means another's.
+        let is_constant = self.role == Role::Cpp && seen.is_const && !seen.is_extern;
+        let is_elsewhere = seen.is_extern && ending == Ending::Declared;
+        if !is_own && (is_header || !is_elsewhere && !is_constant) {
             self.take(&name, ExportKind::Value, at);
         }
     }
@@ -501,7 +543,14 @@ fn starts_declarator(tokens: &Tokens<'_>, at: usize) -> bool {
             && !is_attribute(word)
             && !matches!(
                 word,
-                "const" | "volatile" | "noexcept" | "override" | "final" | "try" | "requires" | "mutable"
+                "const"
+                    | "volatile"
+                    | "noexcept"
+                    | "override"
+                    | "final"
+                    | "try"
+                    | "requires"
+                    | "mutable"
             )
 }
 
@@ -541,7 +590,8 @@ fn is_attribute(word: &str) -> bool {
 fn is_keyword(word: &str) -> bool {
     matches!(
         word,
-        "int" | "char"
+        "int"
+            | "char"
             | "short"
             | "long"
             | "unsigned"

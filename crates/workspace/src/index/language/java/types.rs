@@ -31,7 +31,13 @@ impl<'p> Types<'p> {
 
     /// The type of this package and name that is nearest to `from`: a test's copy of a class does not
     /// stand for the program's, nor one module's for another's.
-    fn find(&self, project: &Project<'_>, from: FileId, package: &str, name: &str) -> Option<FileId> {
+    fn find(
+        &self,
+        project: &Project<'_>,
+        from: FileId,
+        package: &str,
+        name: &str,
+    ) -> Option<FileId> {
         let files = self.by_name.get(&(package, name))?;
         let here = project.path(from);
         files

@@ -47,8 +47,13 @@ impl<'l, 'a> Line<'l, 'a> {
 
     /// What stands inside the quotes of a string here.
     pub(super) fn string(&self, at: usize) -> Option<&'a str> {
-        let token = self.tokens.get(at).filter(|token| token.kind == Kind::Text)?;
-        let text = self.slice(*token).trim_start_matches(|c: char| c.is_ascii_alphabetic());
+        let token = self
+            .tokens
+            .get(at)
+            .filter(|token| token.kind == Kind::Text)?;
+        let text = self
+            .slice(*token)
+            .trim_start_matches(|c: char| c.is_ascii_alphabetic());
         let quote = ["\"\"\"", "'''", "\"", "'"]
             .into_iter()
             .find(|quote| text.starts_with(quote))?;

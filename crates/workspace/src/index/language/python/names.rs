@@ -208,7 +208,8 @@ impl<'a> Reading<'a> {
     /// `import_module("a.b")` anywhere in a line.
     fn dynamic(&mut self, line: &Line<'_, 'a>) {
         for at in 0..line.len() {
-            if matches!(line.word(at), "import_module" | "__import__") && line.mark(at + 1) == b'(' {
+            if matches!(line.word(at), "import_module" | "__import__") && line.mark(at + 1) == b'('
+            {
                 let is_whole = matches!(line.mark(at + 3), b')' | b',');
                 if let Some(module) = line.string(at + 2).filter(|_| is_whole) {
                     self.ask(module.to_owned(), ImportKind::Dynamic, line.offset(at + 2));
@@ -245,7 +246,11 @@ impl<'a> Reading<'a> {
 
     /// Takes the names that a statement assigns, if it does.
     fn assignment(&mut self, line: &Line<'_, 'a>) {
-        if !line.word(0).is_empty() && line.mark(1) == b':' && line.mark(2) != b'=' {
+        let first = line.word(0);
+        if is_keyword(first) {
+            return;
+        }
+        if !first.is_empty() && line.mark(1) == b':' && line.mark(2) != b'=' {
             return self.define(line, 0, ExportKind::Value);
         }
         let mut from = 0;
@@ -264,6 +269,8 @@ impl<'a> Reading<'a> {
                     at += 1;
                     from = at;
                 }
+                // What follows are parameters and their values.
+                _ if line.word(at) == "lambda" => return,
                 _ => at += 1,
             }
         }
@@ -362,9 +369,7 @@ fn statement(line: &Line<'_, '_>, from: usize) -> (usize, usize) {
     };
     // `match` and `case` are words like others, unless their line ends in a colon.
     let is_soft = matches!(first, "match" | "case") && line.mark(line.len() - 1) == b':';
-    let holds = is_soft
-        || matches!(first, "def" | "class")
-        || TRANSPARENT.contains(&first);
+    let holds = is_soft || matches!(first, "def" | "class") || TRANSPARENT.contains(&first);
     let mut at = from;
     let mut lambdas = 0_usize;
     while at < line.len() {

@@ -209,7 +209,8 @@ impl Walk<'_, '_, '_> {
 
     fn offer(&mut self, name: &str, kind: ExportKind, at: usize) {
         // `$name` is a macro's parameter, `_` is nobody's name.
-        let is_name = !matches!(name, "" | "_" | "self" | "super" | "crate") && !name.starts_with('$');
+        let is_name =
+            !matches!(name, "" | "_" | "self" | "super" | "crate") && !name.starts_with('$');
         let Some(token) = self.tokens.get(at).filter(|_| is_name) else {
             return;
         };

@@ -43,7 +43,10 @@ impl Packages {
         }
         let mut list = Vec::new();
         let mut by_dir = FxHashMap::default();
-        for manifest in manifests.iter().filter(|one| one.table.contains_key("package")) {
+        for manifest in manifests
+            .iter()
+            .filter(|one| one.table.contains_key("package"))
+        {
             by_dir.insert(manifest.dir.clone(), list.len());
             list.push(Package {
                 lib: libraries.get(manifest.dir.as_str()).map(|lib| lib.root),
@@ -166,7 +169,9 @@ fn dependencies(table: &Table) -> impl Iterator<Item = (&String, &Value)> {
                 "build-dependencies",
                 "build_dependencies",
             ];
-            kinds.into_iter().filter_map(|kind| table.get(kind)?.as_table())
+            kinds
+                .into_iter()
+                .filter_map(|kind| table.get(kind)?.as_table())
         })
         .flatten()
 }

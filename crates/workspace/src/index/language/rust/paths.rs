@@ -89,7 +89,8 @@ impl<'a> Walk<'_, 'a, '_> {
             {
                 if let Some(file) = tokens.string(at + 3) {
                     let offset = self.offset(at);
-                    self.gather.import(format!("={file}"), ImportKind::Part, offset);
+                    self.gather
+                        .import(format!("={file}"), ImportKind::Part, offset);
                 }
                 at + 3
             }
@@ -209,7 +210,8 @@ impl<'a> Walk<'_, 'a, '_> {
             }
             end += 3;
         }
-        let is_range_of_visibility = at > 1 && tokens.word(at - 1) == "in" && tokens.mark(at - 2) == b'(';
+        let is_range_of_visibility =
+            at > 1 && tokens.word(at - 1) == "in" && tokens.mark(at - 2) == b'(';
         let is_request = path.len() > 1 && !is_type(path[0]) && !FOREIGN.contains(&path[0]);
         if !is_request || is_range_of_visibility {
             return end;

@@ -42,7 +42,10 @@ fn what_is_not_visible_is_not_offered() {
     exports("macro_rules! m { () => { pub fn made() {} } }", &[]);
     exports("pub(self) fn a() {}", &[]);
     exports("pub const _: () = ();", &[]);
-    exports("struct A { pub b: u8 } struct C(pub u8); enum D { E { x: u8 } }", &[]);
+    exports(
+        "struct A { pub b: u8 } struct C(pub u8); enum D { E { x: u8 } }",
+        &[],
+    );
     exports("impl A { pub fn b() {} pub const C: u8 = 1; }", &[]);
     exports("fn a() { pub fn b() {} }", &[]);
 }
@@ -63,14 +66,23 @@ fn qualifiers_stand_before_the_keyword() {
          pub unsafe auto trait H {} pub const I: fn() = || {};",
         &["a", "b", "c", "d", "e", "f", "G", "H", "I"],
     );
-    exports("unsafe extern \"C\" { pub safe fn a(); pub static B: u8; fn c(); }", &["a", "B"]);
-    exports("pub fn r#type() {} pub fn Ünicode() {}", &["type", "Ünicode"]);
+    exports(
+        "unsafe extern \"C\" { pub safe fn a(); pub static B: u8; fn c(); }",
+        &["a", "B"],
+    );
+    exports(
+        "pub fn r#type() {} pub fn Ünicode() {}",
+        &["type", "Ünicode"],
+    );
 }
 
 #[test]
 fn reexports_are_read_through_groups_renames_and_globs() {
     exports("pub use a::b::C;", &["C"]);
-    exports("pub use a::{B, c::{D, E as F}, g::*, self};", &["B", "D", "F", "a"]);
+    exports(
+        "pub use a::{B, c::{D, E as F}, g::*, self};",
+        &["B", "D", "F", "a"],
+    );
     exports("pub use a::B as _;", &[]);
     exports("pub use ::a::{self as b};", &["b"]);
     exports("pub(crate) use m;", &["m"]);
@@ -89,8 +101,14 @@ fn modules_written_inside_are_spelled_out() {
 
 #[test]
 fn items_inside_a_macro_are_offered() {
-    exports("lazy_static! { pub static ref A: u8 = 1; static ref B: u8 = 2; }", &["A"]);
-    exports("bitflags! { pub struct Flags: u32 { const X = 1; } }", &["Flags"]);
+    exports(
+        "lazy_static! { pub static ref A: u8 = 1; static ref B: u8 = 2; }",
+        &["A"],
+    );
+    exports(
+        "bitflags! { pub struct Flags: u32 { const X = 1; } }",
+        &["Flags"],
+    );
     exports(
         "cfg_if::cfg_if! { if #[cfg(unix)] { pub mod a; } else { pub fn b() {} } }",
         &["a", "b"],
@@ -100,19 +118,40 @@ fn items_inside_a_macro_are_offered() {
 
 #[test]
 fn strings_and_comments_are_not_code() {
-    exports("/* pub fn a() {} /* nested */ pub fn b() {} */ pub fn c() {}", &["c"]);
+    exports(
+        "/* pub fn a() {} /* nested */ pub fn b() {} */ pub fn c() {}",
+        &["c"],
+    );
     exports("// pub fn a() {}\npub fn b() {}", &["b"]);
-    exports("const A: &str = \"} pub fn a() {} {\"; pub fn b() {}", &["b"]);
-    exports("const A: &str = r##\"\"# pub fn a() {\"##; pub fn b() {}", &["b"]);
-    exports("const A: &[u8] = br\"\\\"; const B: &[u8] = b\"\\\"{\"; pub fn c() {}", &["c"]);
-    exports("const A: char = '\"'; const B: char = '\\''; const C: u8 = b'{'; pub fn d() {}", &["d"]);
-    exports("fn a<'a>(x: &'a str) -> &'static str { 'b: loop {} } pub fn c() {}", &["c"]);
+    exports(
+        "const A: &str = \"} pub fn a() {} {\"; pub fn b() {}",
+        &["b"],
+    );
+    exports(
+        "const A: &str = r##\"\"# pub fn a() {\"##; pub fn b() {}",
+        &["b"],
+    );
+    exports(
+        "const A: &[u8] = br\"\\\"; const B: &[u8] = b\"\\\"{\"; pub fn c() {}",
+        &["c"],
+    );
+    exports(
+        "const A: char = '\"'; const B: char = '\\''; const C: u8 = b'{'; pub fn d() {}",
+        &["d"],
+    );
+    exports(
+        "fn a<'a>(x: &'a str) -> &'static str { 'b: loop {} } pub fn c() {}",
+        &["c"],
+    );
     exports("const A: char = 'é'; pub fn b() {}", &["b"]);
 }
 
 #[test]
 fn a_broken_file_gives_what_can_be_read() {
-    exports("pub fn a() {\n    if x {\n}\n\npub fn b() {}\n", &["a", "b"]);
+    exports(
+        "pub fn a() {\n    if x {\n}\n\npub fn b() {}\n",
+        &["a", "b"],
+    );
     exports("pub fn a( {}\npub fn b() {}\n", &["a", "b"]);
     exports("pub fn a() {} }}}} pub fn b() {}", &["a", "b"]);
     exports("pub use a::{b, c\npub fn d() {}", &["b", "d"]);
@@ -128,16 +167,31 @@ fn uses_are_spelled_from_the_file() {
     imports("use crate::a::B;", &["crate::a::B"]);
     imports("use super::{a, b::C};", &["super::a", "super::b::C"]);
     imports("use self::a::*;", &["self::a"]);
-    imports("use std::fs; use core::mem; use other::Thing;", &["other::Thing"]);
+    imports(
+        "use std::fs; use core::mem; use other::Thing;",
+        &["other::Thing"],
+    );
     imports("fn f() { use crate::late::X; }", &["crate::late::X"]);
-    imports("fn f() -> impl Sized + use<'_> { crate::a::b() }", &["crate::a::b"]);
-    imports("extern crate other as o; fn f() { o::run() }", &["other", "other::run"]);
+    imports(
+        "fn f() -> impl Sized + use<'_> { crate::a::b() }",
+        &["crate::a::b"],
+    );
+    imports(
+        "extern crate other as o; fn f() { o::run() }",
+        &["other", "other::run"],
+    );
 }
 
 #[test]
 fn inline_modules_are_left_behind() {
-    imports("mod tests { use super::*; use super::super::a::B; }", &["super::a::B"]);
-    imports("mod t { use super::a::B; use self::c::D; }", &["self::a::B", "self::t::c::D"]);
+    imports(
+        "mod tests { use super::*; use super::super::a::B; }",
+        &["super::a::B"],
+    );
+    imports(
+        "mod t { use super::a::B; use self::c::D; }",
+        &["self::a::B", "self::t::c::D"],
+    );
     imports("mod t { use crate::a; mod u; }", &["crate::a", "t::u"]);
     imports("mod t { } use super::a;", &["super::a"]);
 }
@@ -145,13 +199,31 @@ fn inline_modules_are_left_behind() {
 #[test]
 fn paths_in_the_middle_of_code_are_requests() {
     imports("fn f() { crate::a::b(1); }", &["crate::a::b"]);
-    imports("fn f(x: crate::a::B<super::c::D>) {}", &["crate::a::B", "super::c::D"]);
-    imports("fn f() { crate::a::B::new().c::<crate::d::E>() }", &["crate::a::B", "crate::d::E"]);
-    imports("fn f() { other::go(); Vec::new(); Self::x(); }", &["other::go"]);
-    imports("use crate::a; fn f() { a::b::c() }", &["crate::a", "crate::a::b::c"]);
-    imports("use crate::a as z; fn f() { z::b() }", &["crate::a", "crate::a::b"]);
+    imports(
+        "fn f(x: crate::a::B<super::c::D>) {}",
+        &["crate::a::B", "super::c::D"],
+    );
+    imports(
+        "fn f() { crate::a::B::new().c::<crate::d::E>() }",
+        &["crate::a::B", "crate::d::E"],
+    );
+    imports(
+        "fn f() { other::go(); Vec::new(); Self::x(); }",
+        &["other::go"],
+    );
+    imports(
+        "use crate::a; fn f() { a::b::c() }",
+        &["crate::a", "crate::a::b::c"],
+    );
+    imports(
+        "use crate::a as z; fn f() { z::b() }",
+        &["crate::a", "crate::a::b"],
+    );
     imports("use std::fs; fn f() { fs::read() }", &[]);
-    imports("macro_rules! m { () => { $crate::a::b() } }", &["crate::a::b"]);
+    imports(
+        "macro_rules! m { () => { $crate::a::b() } }",
+        &["crate::a::b"],
+    );
     imports("pub(in crate::a) fn f() {}", &[]);
 }
 
@@ -159,20 +231,38 @@ fn paths_in_the_middle_of_code_are_requests() {
 fn parts_and_included_files_are_requests() {
     imports("mod a; pub mod b; mod c {}", &["a", "b"]);
     imports("#[path = \"x/y.rs\"] mod a;", &["a=x/y.rs", "a"]);
-    imports("#[cfg_attr(unix, path = \"u.rs\")]\n#[cfg_attr(windows, path = \"w.rs\")]\nmod a;", &["a=u.rs", "a=w.rs", "a"]);
-    imports("const A: &str = include_str!(\"a.md\"); include!(\"b.rs\");", &["=a.md", "=b.rs"]);
+    imports(
+        "#[cfg_attr(unix, path = \"u.rs\")]\n#[cfg_attr(windows, path = \"w.rs\")]\nmod a;",
+        &["a=u.rs", "a=w.rs", "a"],
+    );
+    imports(
+        "const A: &str = include_str!(\"a.md\"); include!(\"b.rs\");",
+        &["=a.md", "=b.rs"],
+    );
 }
 
 #[test]
 fn the_tree_of_modules_is_followed() {
     check_edges(
         &[
-            ("Cargo.toml", "[package]\nname = \"p\"\nedition = \"2024\"\n"),
+            (
+                "Cargo.toml",
+                "[package]\nname = \"p\"\nedition = \"2024\"\n",
+            ),
             ("src/lib.rs", "mod a; pub mod b; pub use a::one::One;"),
             ("src/a.rs", "pub mod one; mod two; use crate::b::B;"),
-            ("src/a/one.rs", "use super::two::Two; use super::super::b; pub struct One;"),
-            ("src/a/two.rs", "use crate::Everything; fn f() { self::inner::g() } mod inner { use super::super::one; }"),
-            ("src/b/mod.rs", "mod c; #[path = \"../odd/place.rs\"] mod d;"),
+            (
+                "src/a/one.rs",
+                "use super::two::Two; use super::super::b; pub struct One;",
+            ),
+            (
+                "src/a/two.rs",
+                "use crate::Everything; fn f() { self::inner::g() } mod inner { use super::super::one; }",
+            ),
+            (
+                "src/b/mod.rs",
+                "mod c; #[path = \"../odd/place.rs\"] mod d;",
+            ),
             ("src/b/c.rs", "use super::d::D;"),
             ("src/odd/place.rs", "use super::c; use crate::a;"),
         ],
@@ -205,12 +295,21 @@ fn crates_of_the_workspace_are_found_under_every_name() {
                 "[workspace]\nmembers = [\"crates/*\"]\n[workspace.dependencies]\none = { path = \"crates/one\" }\n\
                  short = { package = \"a-long-name\", path = \"crates/long\" }\n",
             ),
-            ("crates/one/Cargo.toml", "[package]\nname = \"one\"\nedition = \"2021\"\n"),
+            (
+                "crates/one/Cargo.toml",
+                "[package]\nname = \"one\"\nedition = \"2021\"\n",
+            ),
             ("crates/one/src/lib.rs", "pub mod deep;"),
             ("crates/one/src/deep.rs", "pub struct D;"),
-            ("crates/long/Cargo.toml", "[package]\nname = \"a-long-name\"\nedition = \"2021\"\n"),
+            (
+                "crates/long/Cargo.toml",
+                "[package]\nname = \"a-long-name\"\nedition = \"2021\"\n",
+            ),
             ("crates/long/src/lib.rs", ""),
-            ("crates/odd/Cargo.toml", "[package]\nname = \"odd\"\nedition = \"2021\"\n[lib]\nname = \"even\"\npath = \"code/start.rs\"\n"),
+            (
+                "crates/odd/Cargo.toml",
+                "[package]\nname = \"odd\"\nedition = \"2021\"\n[lib]\nname = \"even\"\npath = \"code/start.rs\"\n",
+            ),
             ("crates/odd/code/start.rs", "mod next;"),
             ("crates/odd/code/next.rs", ""),
             (
@@ -219,10 +318,16 @@ fn crates_of_the_workspace_are_found_under_every_name() {
                  other = { package = \"a-long-name\", path = \"../long\" }\nserde = \"1\"\n\
                  [target.'cfg(unix)'.dependencies]\nodd = { path = \"../odd\" }\n",
             ),
-            ("crates/user/src/main.rs", "use one::deep::D; fn main() { other::go(); even::x(); serde::y(); short::z() }"),
+            (
+                "crates/user/src/main.rs",
+                "use one::deep::D; fn main() { other::go(); even::x(); serde::y(); short::z() }",
+            ),
             ("crates/user/src/lib.rs", ""),
             ("crates/user/tests/it.rs", "mod common; use user::X;"),
-            ("crates/user/tests/common/mod.rs", "use crate::common::help; pub mod help;"),
+            (
+                "crates/user/tests/common/mod.rs",
+                "use crate::common::help; pub mod help;",
+            ),
             ("crates/user/tests/common/help.rs", ""),
             ("crates/user/tests/group/main.rs", "mod part;"),
             ("crates/user/tests/group/part.rs", "use super::x;"),
@@ -270,7 +375,10 @@ fn the_first_edition_counts_from_the_root() {
 fn a_circle_of_modules_ends() {
     check_edges(
         &[
-            ("src/a.rs", "#[path = \"b.rs\"] mod b; use super::super::super::x; use crate::y;"),
+            (
+                "src/a.rs",
+                "#[path = \"b.rs\"] mod b; use super::super::super::x; use crate::y;",
+            ),
             ("src/b.rs", "#[path = \"a.rs\"] mod a; use crate::z;"),
         ],
         &["src/a.rs -> src/b.rs", "src/b.rs -> src/a.rs"],
@@ -332,7 +440,8 @@ mod oracle {
     }
 
     fn leaves(tree: &UseTree, parent: Option<&str>, prefix: &str, names: &mut Vec<String>) {
-        let mut push = |name: &str| names.push(format!("{prefix}{}", name.trim_start_matches("r#")));
+        let mut push =
+            |name: &str| names.push(format!("{prefix}{}", name.trim_start_matches("r#")));
         match tree {
             UseTree::Path(path) => leaves(&path.tree, Some(&path.ident.to_string()), prefix, names),
             UseTree::Name(name) if name.ident == "self" => push(parent.unwrap_or("self")),
@@ -377,9 +486,18 @@ fn compare_below(dir: &std::path::Path) -> (usize, Vec<String>) {
                 // What stands in macros is read by us, and not by a parser.
                 let missing: Vec<&String> = wanted.iter().filter(|n| !found.contains(n)).collect();
                 let more: Vec<&String> = found.iter().filter(|n| !wanted.contains(n)).collect();
-                let explained = more.iter().all(|_| text.contains("! {") || text.contains("macro_export") || text.contains("extern ") || text.contains("!{") || text.contains("!("));
+                let explained = more.iter().all(|_| {
+                    text.contains("! {")
+                        || text.contains("macro_export")
+                        || text.contains("extern ")
+                        || text.contains("!{")
+                        || text.contains("!(")
+                });
                 if !missing.is_empty() || !explained {
-                    slips.push(format!("{}: missing {missing:?}, more {more:?}", path.display()));
+                    slips.push(format!(
+                        "{}: missing {missing:?}, more {more:?}",
+                        path.display()
+                    ));
                 }
             }
         }
@@ -389,7 +507,9 @@ fn compare_below(dir: &std::path::Path) -> (usize, Vec<String>) {
 
 #[test]
 fn a_parser_finds_the_same_names_in_this_repository() {
-    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap();
     let (count, slips) = compare_below(crates);
     assert!(count > 50, "{count} files");
     assert_eq!(slips, Vec::<String>::new());

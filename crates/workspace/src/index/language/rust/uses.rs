@@ -65,7 +65,13 @@ pub(super) fn leaves<'a>(tokens: &Tokens<'a>, at: usize) -> (Vec<Leaf<'a>>, usiz
                 at += 1;
             }
             // The next item: the `;` was forgotten.
-            0 if matches!(word, "use" | "pub" | "fn" | "mod" | "struct" | "impl" | "enum") => break,
+            0 if matches!(
+                word,
+                "use" | "pub" | "fn" | "mod" | "struct" | "impl" | "enum"
+            ) =>
+            {
+                break;
+            }
             0 if !word.is_empty() => {
                 last = at;
                 path.push(word);

@@ -1,0 +1,184 @@
+//! The index of a project, and whom a change of its files reaches.
+
+use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use workspace::index::{Cache, Impact, Index};
+use workspace::{Policy, RelPath, Root, Workspace, fs};
+
+use crate::project::{self, HOME};
+use crate::settings::{self, Settings};
+use crate::{Code, Error, Surroundings, nearest};
+
+/// How many names are offered in place of one that is not there.
+const OFFERED_MAX: usize = 3;
+
+/// A project that has been read.
+#[derive(Debug)]
+pub struct Indexed {
+    pub index: Index,
+    /// Where the project is.
+    pub folder: PathBuf,
+    /// The part of it that was asked for; the root for all of it.
+    pub part: RelPath,
+}
+
+/// Reads the project around `at`, or around the current folder: the one with a `drawloom.toml` or a
+/// `.drawloom`, else the repository, else the folder itself.
+pub fn index(surroundings: &Surroundings, at: Option<&Path>) -> Result<Indexed, Error> {
+    let start = at.map_or_else(|| surroundings.cwd.clone(), |at| surroundings.path(at));
+    if !fs::exists(&start) {
+        let message = format!("there is no folder {}", start.display());
+        return Err(Error::new(Code::File, message).hint("name a folder of a project"));
+    }
+    if !fs::is_dir(&start) {
+        let message = format!("{} is not a folder", start.display());
+        let hint = "name the folder it is in; `drawloom impact FILE` says who imports a file";
+        return Err(Error::new(Code::File, message).hint(hint));
+    }
+    let start = fs::canonical(&start)?;
+    let folder = root_of(&start);
+    let settings_file = Some(folder.join(settings::FILE_NAME)).filter(|path| fs::exists(path));
+    let settings = Settings::resolve(settings_file.as_deref(), surroundings)?;
+    let root = Root::open(&folder)?;
+    // Nobody wants a `.drawloom` in a folder that is none of ours: it would make it a project.
+    let is_ours = settings_file.is_some() || fs::is_dir(&folder.join(HOME));
+    if is_ours {
+        root.recover()?;
+    }
+    let cache = match is_ours {
+        true => Cache::at(UNIX_EPOCH + Duration::from_secs_f64(surroundings.now_ms / 1000.0)),
+        false => Cache::none(),
+    };
+    let agent = &settings.agent;
+    let space = Workspace::new(root, Policy::new(&agent.policy)?, agent.files);
+    let index = Index::build(&space, &cache)?;
+    let part = match at {
+        Some(_) => inside(&folder, &start)?,
+        None => RelPath::root(),
+    };
+    Ok(Indexed {
+        index,
+        folder,
+        part,
+    })
+}
+
+/// What changing these files reaches, at most `depth_max` imports away.
+#[derive(Debug)]
+pub struct Reached {
+    /// The files, as the project names them.
+    pub changed: Vec<RelPath>,
+    pub impact: Impact,
+}
+
+/// Whom changes to `files`, given relative to the current folder, reach.
+pub fn impact(
+    surroundings: &Surroundings,
+    files: &[PathBuf],
+    depth_max: u32,
+) -> Result<(Indexed, Reached), Error> {
+    let indexed = index(surroundings, None)?;
+    let mut changed = Vec::new();
+    for file in files {
+        changed.push(indexed.named(&surroundings.path(file), file)?);
+    }
+    changed.sort();
+    changed.dedup();
+    let impact = indexed.index.impact(&changed, depth_max);
+    Ok((indexed, Reached { changed, impact }))
+}
+
+impl Indexed {
+    /// The file of the index that is meant by `path`, which was written as `given`.
+    fn named(&self, path: &Path, given: &Path) -> Result<RelPath, Error> {
+        let real = fs::canonical(path).unwrap_or_else(|_| plain(path));
+        let shown = given.display();
+        let named = inside(&self.folder, &real).map_err(|_| {
+            let message = format!(
+                "{shown} is outside of the project {}",
+                self.folder.display()
+            );
+            Error::new(Code::File, message)
+                .hint("name a file of this project, or use `--cwd` to work in another")
+        })?;
+        if self.index.file(&named).is_some() {
+            return Ok(named);
+        }
+        if fs::is_dir(&real) {
+            let message = format!("{shown} is a folder");
+            return Err(Error::new(Code::File, message).hint("name the files in it that change"));
+        }
+        if fs::exists(&real) {
+            let message = format!("{shown} is not in the index");
+            let hint = "it is ignored by git, a link, or kept from being read by `agent.policy`";
+            return Err(Error::new(Code::NotFound, message).hint(hint));
+        }
+        let message = format!("there is no file {shown} in the project");
+        let error = Error::new(Code::NotFound, message);
+        Err(match self.similar(&named).as_slice() {
+            [] => error.hint("`drawloom index` lists the files of the project"),
+            names => error.hint(format!("did you mean {}?", names.join(", or "))),
+        })
+    }
+
+    /// The names that a mistyped one was probably meant to be: those of the same last name first.
+    fn similar(&self, wanted: &RelPath) -> Vec<String> {
+        let paths = || self.index.files().iter().map(|file| &file.path);
+        let stem = |path: &RelPath| {
+            let name = path.file_name().unwrap_or_default();
+            name.split('.').next().unwrap_or_default().to_lowercase()
+        };
+        let same: Vec<String> = paths()
+            .filter(|path| stem(path) == stem(wanted))
+            .take(OFFERED_MAX)
+            .map(ToString::to_string)
+            .collect();
+        if !same.is_empty() {
+            return same;
+        }
+        let close = nearest(wanted.as_str(), paths().map(RelPath::as_str));
+        close.into_iter().map(str::to_owned).collect()
+    }
+}
+
+fn root_of(start: &Path) -> PathBuf {
+    let marks = [settings::FILE_NAME, HOME];
+    let is_marked = |folder: &Path| marks.iter().any(|mark| fs::exists(&folder.join(mark)));
+    let found = project::find(start);
+    if is_marked(&found) {
+        return found;
+    }
+    fs::find_upward(start, ".git").unwrap_or(found)
+}
+
+/// `path` as the project in `folder` names it.
+fn inside(folder: &Path, path: &Path) -> Result<RelPath, Error> {
+    let below = path.strip_prefix(folder).map_err(|_| {
+        let message = format!("{} is outside of {}", path.display(), folder.display());
+        Error::new(Code::File, message)
+    })?;
+    match below.to_str() {
+        Some("") => Ok(RelPath::root()),
+        Some(text) => Ok(RelPath::parse(text)?),
+        None => {
+            let message = format!("{} is not UTF-8", path.display());
+            Err(Error::new(Code::File, message).hint("rename it"))
+        }
+    }
+}
+
+/// The path without `.` and `..`, for a file that is not there.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
+}

@@ -1,0 +1,143 @@
+//! `drawloom impact`: who imports a file, however many files are in between, and which tests to run.
+
+use std::fmt::Write as _;
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+
+use app::indexing::{self, Reached};
+use clap::Args;
+use clap::builder::styling::{AnsiColor, Style};
+use serde_json::{Value, json};
+use workspace::index::Impacted;
+
+use crate::exit::{Exit, Trouble};
+use crate::output;
+use crate::session::Session;
+
+/// The widest column of paths that is kept straight.
+const PATH_WIDTH_MAX: usize = 64;
+
+/// Show whom a change reaches, and which tests to run
+///
+/// Follows imports backwards from the files given: who imports them, who imports those, and so on.
+/// Specifiers are resolved as the language does it, with extensions and index files, `tsconfig.json`
+/// paths, packages of the workspace, modules and includes. Tests are listed apart.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  drawloom impact src/user.ts
+  drawloom impact src/user.ts src/session.ts --depth 1
+  git diff --name-only | xargs drawloom impact --json")]
+pub(crate) struct Impact {
+    /// The files that change
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// How many imports away to look; 1 is who imports the files themselves
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    depth: Option<u32>,
+    /// Print the result as one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+impl Impact {
+    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+        let depth_max = self.depth.unwrap_or(u32::MAX);
+        let (_, reached) = indexing::impact(&session.surroundings, &self.files, depth_max)?;
+        if self.json {
+            output::json(&as_json(&reached))?;
+            return Ok(Exit::Done);
+        }
+        if reached.impact.is_empty() {
+            let named: Vec<String> = reached.changed.iter().map(ToString::to_string).collect();
+            output::say(format!("nothing imports {}", named.join(", ")));
+        } else if std::io::stdout().is_terminal() {
+            output::styled(&as_table(&reached))?;
+        } else {
+            output::data(as_lines(&reached).as_bytes())?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+/// For programs: `path | depth N | via PATH`, and ` | test` for tests.
+fn as_lines(reached: &Reached) -> String {
+    let mut text = String::new();
+    let lists = [
+        (&reached.impact.files, ""),
+        (&reached.impact.tests, " | test"),
+    ];
+    for (list, mark) in lists {
+        for it in list {
+            // Writing to a String cannot fail.
+            let _ = writeln!(
+                text,
+                "{} | depth {} | via {}{mark}",
+                it.path, it.depth, it.via
+            );
+        }
+    }
+    text
+}
+
+fn as_table(reached: &Reached) -> String {
+    let heading = AnsiColor::Green.on_default().bold();
+    let impact = &reached.impact;
+    let all = || impact.files.iter().chain(&impact.tests);
+    let widths = all().map(|it| it.path.as_str().chars().count());
+    let width = widths.max().unwrap_or(0).min(PATH_WIDTH_MAX);
+    let sections = [
+        (counted(impact.files.len(), "file"), &impact.files),
+        (
+            format!("{} to run", counted(impact.tests.len(), "test")),
+            &impact.tests,
+        ),
+    ];
+    let mut text = String::new();
+    for (title, list) in sections.iter().filter(|(_, list)| !list.is_empty()) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{heading}{title}{heading:#}");
+        text.extend(list.iter().map(|it| row(it, width)));
+    }
+    text
+}
+
+fn row(it: &Impacted, width: usize) -> String {
+    let dimmed = Style::new().dimmed();
+    let style = match it.depth {
+        1 => AnsiColor::Yellow.on_default(),
+        _ => Style::new(),
+    };
+    let path = format!("{:<width$}", it.path.as_str());
+    let via = match it.depth {
+        1 => String::new(),
+        _ => format!("  {dimmed}via {}{dimmed:#}", it.via),
+    };
+    let line = format!(
+        "{dimmed}{:>3}{dimmed:#}  {style}{path}{style:#}{via}",
+        it.depth
+    );
+    format!("{}\n", line.trim_end())
+}
+
+fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
+fn as_json(reached: &Reached) -> Value {
+    let list = |list: &[Impacted]| -> Vec<Value> {
+        let entry = |it: &Impacted| json!({ "path": it.path, "depth": it.depth, "via": it.via });
+        list.iter().map(entry).collect()
+    };
+    json!({
+        "changed": reached.changed,
+        "files": list(&reached.impact.files),
+        "tests": list(&reached.impact.tests),
+    })
+}
