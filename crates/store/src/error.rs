@@ -62,6 +62,12 @@ impl Error {
     }
 }
 
+impl From<Error> for builder::Error {
+    fn from(error: Error) -> builder::Error {
+        builder::Error::new(builder::Kind::Store, error.message)
+    }
+}
+
 impl From<Error> for agent::Error {
     fn from(error: Error) -> agent::Error {
         agent::Error::new(agent::Kind::Journal, error.message)

@@ -4,6 +4,9 @@
 //! a [`Run`] is one `task run` or `plan run` in it, held by one process at a time, and gives out
 //! a [`Conversation`], which is an [`agent::Journal`], for everything that talks to a model.
 //!
+//! [`Store`] is [`builder::Jobs`] as well: a build job is a document whose every change names what
+//! it was before, and has a run for its conversations and its lock.
+//!
 //! What returned `Ok` survives `kill -9` and the loss of power: every commit is flushed to the
 //! disk. Several processes may use one database; writers wait for each other, and whoever holds a
 //! run holds a lock that the system takes back when they die. The file is for its owner's eyes

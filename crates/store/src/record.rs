@@ -19,6 +19,8 @@ pub enum RunKind {
     Task,
     /// A plan of tasks.
     Plan,
+    /// A build.
+    Build,
 }
 
 impl RunKind {
@@ -27,11 +29,12 @@ impl RunKind {
         match self {
             RunKind::Task => "task",
             RunKind::Plan => "plan",
+            RunKind::Build => "build",
         }
     }
 
     pub(crate) fn read(text: &str) -> Option<RunKind> {
-        [RunKind::Task, RunKind::Plan]
+        [RunKind::Task, RunKind::Plan, RunKind::Build]
             .into_iter()
             .find(|kind| kind.as_str() == text)
     }

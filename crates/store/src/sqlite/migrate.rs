@@ -12,7 +12,10 @@ use crate::error::{Error, Kind, Result};
 /// `DRWL`: tells our files from others' that are SQLite too.
 const APPLICATION_ID: i32 = 0x4452_574c;
 
-const STEPS: [(i64, &str, &str); 1] = [(1, "agent", include_str!("migrations/0001_agent.sql"))];
+const STEPS: [(i64, &str, &str); 2] = [
+    (1, "agent", include_str!("migrations/0001_agent.sql")),
+    (2, "builds", include_str!("migrations/0002_builds.sql")),
+];
 
 pub(super) async fn run(connection: &mut SqliteConnection, fault: &Fault<'_>) -> Result<()> {
     let failed = |cause: sqlx::Error| fault.of(&cause);

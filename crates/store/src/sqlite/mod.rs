@@ -1,5 +1,6 @@
 //! SQLite: one file, one connection for each process, every commit on the disk.
 
+mod builds;
 mod fault;
 mod journal;
 mod migrate;

@@ -124,6 +124,39 @@ impl Store {
         lock::is_taken(&self.inner.place, id)
     }
 
+    /// The conversation of a run under this key, begun if it is not there.
+    pub(super) async fn conversation_of(&self, run: RunId, key: &str) -> Result<Conversation> {
+        let now = self.now_ms();
+        let mut connection = self.inner.connection.lock().await;
+        let found = async {
+            let mut step = connection.begin_with("BEGIN IMMEDIATE").await?;
+            sqlx::query(
+                "INSERT INTO conversations (run, key, created_ms) VALUES ($1, $2, $3) \
+                 ON CONFLICT (run, key) DO NOTHING",
+            )
+            .bind(run.0)
+            .bind(key)
+            .bind(now)
+            .execute(&mut *step)
+            .await?;
+            let id: i64 =
+                sqlx::query_scalar("SELECT id FROM conversations WHERE run = $1 AND key = $2")
+                    .bind(run.0)
+                    .bind(key)
+                    .fetch_one(&mut *step)
+                    .await?;
+            step.commit().await?;
+            Ok(id)
+        };
+        let id = found
+            .await
+            .map_err(|cause: sqlx::Error| self.fault().of(&cause))?;
+        Ok(Conversation {
+            store: self.clone(),
+            id,
+        })
+    }
+
     async fn select<'q>(
         &self,
         rest: &'static str,
@@ -187,37 +220,7 @@ impl Run {
 
     /// The conversation under this key, begun if it is not there.
     pub async fn conversation(&self, key: &str) -> Result<Conversation> {
-        let store = &self.store;
-        let now = store.now_ms();
-        let mut connection = store.inner.connection.lock().await;
-        let found = async {
-            let mut step = connection.begin_with("BEGIN IMMEDIATE").await?;
-            sqlx::query(
-                "INSERT INTO conversations (run, key, created_ms) VALUES ($1, $2, $3) \
-                 ON CONFLICT (run, key) DO NOTHING",
-            )
-            .bind(self.id.0)
-            .bind(key)
-            .bind(now)
-            .execute(&mut *step)
-            .await?;
-            let id: i64 =
-                sqlx::query_scalar("SELECT id FROM conversations WHERE run = $1 AND key = $2")
-                    .bind(self.id.0)
-                    .bind(key)
-                    .fetch_one(&mut *step)
-                    .await?;
-            step.commit().await?;
-            Ok(id)
-        };
-        let id = found
-            .await
-            .map_err(|cause: sqlx::Error| store.fault().of(&cause))?;
-        drop(connection);
-        Ok(Conversation {
-            store: store.clone(),
-            id,
-        })
+        self.store.conversation_of(self.id, key).await
     }
 
     /// Keeps a fact, such as what became of a task; one that was kept before is replaced.
