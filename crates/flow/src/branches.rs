@@ -1,0 +1,166 @@
+//! What the labels of edges mean: the conditions of decisions, the ways on after a failure.
+
+use crate::config::StepType;
+use crate::error::{Code, Problem};
+use crate::id::StepId;
+use crate::workflow::{Edge, Step, When};
+
+/// The edges with their meaning; `onError` in a config adds the edge it names.
+pub(crate) fn resolve(
+    steps: &[Step],
+    mut edges: Vec<Edge>,
+    problems: &mut Vec<Problem>,
+) -> Vec<Edge> {
+    for step in steps {
+        match step.step_type {
+            StepType::Decision => decision(step, &mut edges, problems),
+            _ => errors(step, steps, &mut edges, problems),
+        }
+    }
+    edges
+}
+
+fn decision(step: &Step, edges: &mut [Edge], problems: &mut Vec<Problem>) {
+    let line = step.config_line.unwrap_or(step.line);
+    let mut defaults = 0;
+    for edge in edges.iter_mut().filter(|edge| edge.from == step.id) {
+        match meaning(step, edge) {
+            Ok(when) => {
+                defaults += usize::from(when == When::Default);
+                edge.when = when;
+            }
+            Err(problem) => problems.push(problem),
+        }
+    }
+    if defaults > 1 {
+        let message = format!(
+            "The decision `{}` has {defaults} default branches.",
+            step.id
+        );
+        let problem = Problem::error(Code::Branch, step.line, message);
+        problems.push(problem.hint("label the others with their conditions"));
+    }
+    let branches = step.config.branches.iter().flatten();
+    let targets = branches
+        .map(|branch| &branch.target_step_id)
+        .chain(&step.config.default_branch);
+    for target in targets {
+        let drawn = edges
+            .iter()
+            .any(|edge| edge.from == step.id && edge.to.as_str() == target);
+        if !drawn {
+            let message = format!(
+                "The config of `{}` has a branch to `{target}`, but the diagram has no such edge.",
+                step.id
+            );
+            problems.push(Problem::error(Code::Branch, line, message));
+        }
+    }
+}
+
+/// When an edge of a decision is taken: its label says it, or the config, or both the same.
+fn meaning(step: &Step, edge: &Edge) -> Result<When, Problem> {
+    let labelled = match edge.label.as_str() {
+        "" => None,
+        label if is_default(label) => Some(When::Default),
+        label => Some(When::Condition(label.to_owned())),
+    };
+    let branches = step.config.branches.iter().flatten();
+    let configured = branches
+        .filter(|branch| branch.target_step_id == edge.to.as_str())
+        .map(|branch| match &branch.condition {
+            Some(condition) if !is_default(condition) => When::Condition(condition.clone()),
+            _ => When::Default,
+        });
+    let configured: Vec<When> = configured.collect();
+    let by_default = step.config.default_branch.as_deref() == Some(edge.to.as_str());
+    match (labelled, configured.as_slice()) {
+        (Some(label), []) if !by_default || label == When::Default => Ok(label),
+        (Some(label), known) if known.iter().any(|when| same(when, &label)) => Ok(label),
+        (None, [only]) if !by_default => Ok(only.clone()),
+        (None, []) if by_default || step.config.branches.is_none() => Ok(When::Default),
+        (None, _) if by_default => Ok(When::Default),
+        _ => {
+            let message = format!(
+                "The edge from `{}` to `{}` and the config of `{}` say different things.",
+                step.id, edge.to, step.id
+            );
+            let problem = Problem::error(Code::Branch, edge.line, message);
+            Err(problem.hint("say it once: on the edge"))
+        }
+    }
+}
+
+fn errors(step: &Step, steps: &[Step], edges: &mut Vec<Edge>, problems: &mut Vec<Problem>) {
+    let target = step.config.on_error.as_deref();
+    let mut found = false;
+    for edge in edges.iter_mut().filter(|edge| edge.from == step.id) {
+        if is_error(&edge.label) || target == Some(edge.to.as_str()) {
+            found |= target.is_none_or(|target| target == edge.to.as_str());
+            edge.when = When::OnError;
+        } else if reads_output(&edge.label) {
+            let message = format!(
+                "The edge from `{}` has a condition, but `{}` is no decision: it would always be taken.",
+                step.id, step.id
+            );
+            let problem = Problem::error(Code::Branch, edge.line, message);
+            problems.push(problem.hint("put a decision `{…}` between the two steps"));
+        }
+    }
+    let known = |id: &str| steps.iter().any(|step| step.id.as_str() == id);
+    match target {
+        Some(target) if !known(target) => {
+            let message = format!(
+                "`onError` of `{}` names `{target}`, which is no step.",
+                step.id
+            );
+            let line = step.config_line.unwrap_or(step.line);
+            problems.push(Problem::error(Code::UnknownStep, line, message));
+        }
+        Some(target) if !found => edges.push(Edge {
+            from: step.id.clone(),
+            to: StepId::new(target),
+            when: When::OnError,
+            label: "onError".to_owned(),
+            line: step.config_line.unwrap_or(step.line),
+        }),
+        _ => {}
+    }
+}
+
+fn is_default(label: &str) -> bool {
+    matches!(folded(label).as_str(), "default" | "else" | "otherwise")
+}
+
+fn is_error(label: &str) -> bool {
+    matches!(folded(label).as_str(), "onerror" | "error")
+}
+
+fn folded(label: &str) -> String {
+    let letters = label.chars().filter(|c| c.is_alphanumeric());
+    letters.flat_map(char::to_lowercase).collect()
+}
+
+fn same(left: &When, right: &When) -> bool {
+    match (left, right) {
+        (When::Condition(left), When::Condition(right)) => {
+            let squeezed = |text: &str| text.split_whitespace().collect::<String>();
+            squeezed(left) == squeezed(right)
+        }
+        (left, right) => left == right,
+    }
+}
+
+/// Whether a label is an expression over what a run knows, and not just words.
+fn reads_output(label: &str) -> bool {
+    let Ok(references) = expr::references(label) else {
+        return false;
+    };
+    references.iter().any(|reference| {
+        reference.path.len() > 1
+            && matches!(
+                reference.path.first().map(String::as_str),
+                Some("output" | "steps" | "input")
+            )
+    })
+}

@@ -1,0 +1,293 @@
+//! Several commands in one transaction: rows that are known are not asked for again, and a row that
+//! changes many times is written once.
+//!
+//! A batch is handed to [`decide`](crate::engine::decide) as its [`Rows`]. What it does not know is
+//! the error: fetch it, [`learn`](Batch::learn) it, and decide again. That suits a store whose
+//! lookups are asynchronous, and lets it fetch what many commands lack in one query.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::Value;
+
+use crate::engine::rows::{GroupRow, ItemRow, Place, Rows, RunRow, TaskRow, TimerRow};
+use crate::engine::status::{ItemStatus, TaskStatus};
+use crate::engine::table::Table;
+use crate::engine::{Changes, Decision, Event, Notice};
+use crate::id::{Path, RunId, TaskId};
+
+/// Something a batch does not know yet.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Lookup {
+    Run(RunId),
+    Input(RunId),
+    Task(TaskId),
+    Visits(Place),
+    Completed(Place),
+    Group(TaskId),
+    Item(TaskId, u32),
+    Items(TaskId),
+    Outputs(Vec<TaskId>),
+    Active(RunId, Path),
+    ActiveWithin(RunId, Path),
+    Timer(RunId, String),
+}
+
+/// What a lookup found, in the shape its kind has in [`Rows`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found {
+    Run(Option<RunRow>),
+    Input(Option<Value>),
+    /// For `Task` and `Completed`.
+    Task(Option<TaskRow>),
+    Visits(u32),
+    Group(Option<GroupRow>),
+    Item(Option<ItemRow>),
+    Items(Vec<ItemRow>),
+    Outputs(Vec<Option<Value>>),
+    /// For `Active` and `ActiveWithin`.
+    Tasks(Vec<TaskRow>),
+    Timer(Option<TimerRow>),
+}
+
+/// Rows that are known, and those that are to be written.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    runs: Table<RunId, RunRow>,
+    tasks: Table<TaskId, TaskRow>,
+    groups: Table<TaskId, GroupRow>,
+    items: Table<(TaskId, u32), ItemRow>,
+    timers: Table<(RunId, String), TimerRow>,
+    inputs: HashMap<RunId, Option<Value>>,
+    new_inputs: Vec<(RunId, Value)>,
+    visits: HashMap<Place, u32>,
+    completed: HashMap<Place, Option<TaskId>>,
+    /// Outputs and ranges as they were stored when they were asked for.
+    outputs: HashMap<TaskId, Option<Value>>,
+    ranges: BTreeMap<Lookup, Vec<TaskId>>,
+    all_items: BTreeMap<TaskId, ()>,
+    events: Vec<Event>,
+    notices: Vec<Notice>,
+}
+
+impl Batch {
+    #[must_use]
+    pub fn new() -> Batch {
+        Batch::default()
+    }
+
+    /// Takes in what a lookup found. What is known better already stays.
+    pub fn learn(&mut self, lookup: Lookup, found: Found) {
+        match (lookup, found) {
+            (Lookup::Run(run), Found::Run(row)) => self.runs.learn(run, row),
+            (Lookup::Input(run), Found::Input(input)) => {
+                self.inputs.entry(run).or_insert(input);
+            }
+            (Lookup::Task(task), Found::Task(row)) => self.tasks.learn(task, row),
+            (Lookup::Visits(place), Found::Visits(visits)) => {
+                self.visits.entry(place).or_insert(visits);
+            }
+            (Lookup::Completed(place), Found::Task(row)) => {
+                let id = row.as_ref().map(|row| row.id.clone());
+                if let Some(row) = row {
+                    self.tasks.learn(row.id.clone(), Some(row));
+                }
+                self.completed.entry(place).or_insert(id);
+            }
+            (Lookup::Group(group), Found::Group(row)) => self.groups.learn(group, row),
+            (Lookup::Item(group, index), Found::Item(row)) => {
+                self.items.learn((group, index), row);
+            }
+            (Lookup::Items(group), Found::Items(rows)) => {
+                for row in rows {
+                    self.items.learn((group.clone(), row.index), Some(row));
+                }
+                self.all_items.insert(group, ());
+            }
+            (Lookup::Outputs(tasks), Found::Outputs(outputs)) => {
+                self.outputs.extend(tasks.into_iter().zip(outputs));
+            }
+            (range @ (Lookup::Active(..) | Lookup::ActiveWithin(..)), Found::Tasks(rows)) => {
+                let ids = rows.iter().map(|row| row.id.clone()).collect();
+                for row in rows {
+                    self.tasks.learn(row.id.clone(), Some(row));
+                }
+                self.ranges.insert(range, ids);
+            }
+            (Lookup::Timer(run, key), Found::Timer(row)) => self.timers.learn((run, key), row),
+            _ => {}
+        }
+    }
+
+    /// Takes in a decision: later commands see it, and [`changes`](Batch::changes) has it.
+    pub fn commit(&mut self, decision: Decision) {
+        let Changes {
+            runs,
+            inputs,
+            tasks,
+            groups,
+            items,
+            timers,
+            events,
+            notices,
+        } = decision.changes;
+        for row in runs {
+            self.runs.set(row.id.clone(), Some(row));
+        }
+        for (run, input) in inputs {
+            self.inputs.insert(run.clone(), Some(input.clone()));
+            self.new_inputs.push((run, input));
+        }
+        for row in tasks {
+            self.take_task(row);
+        }
+        for row in groups {
+            self.groups.set(row.id.clone(), Some(row));
+        }
+        for row in items {
+            // A new foreach has all its items here.
+            if row.index == 0 && row.status == ItemStatus::Waiting {
+                self.all_items.entry(row.group.clone()).or_insert(());
+            }
+            self.items.set((row.group.clone(), row.index), Some(row));
+        }
+        for (key, row) in timers {
+            self.timers.set(key, row);
+        }
+        self.events.extend(events);
+        self.notices.extend(notices);
+    }
+
+    fn take_task(&mut self, row: TaskRow) {
+        let place = row.id.place();
+        let known = self.visits.entry(place.clone()).or_insert(row.id.visit);
+        *known = (*known).max(row.id.visit);
+        if row.status == TaskStatus::Completed {
+            self.completed.insert(place, Some(row.id.clone()));
+        }
+        self.tasks.set(row.id.clone(), Some(row));
+    }
+
+    /// Every row that is to be written, once, as it is after the last command.
+    #[must_use]
+    pub fn changes(&self) -> Changes {
+        fn rows<K: Ord + Clone, T: Clone + PartialEq>(table: &Table<K, T>) -> Vec<T> {
+            let changed = table.changed().into_iter();
+            changed.filter_map(|(_, row)| row).collect()
+        }
+        Changes {
+            runs: rows(&self.runs),
+            inputs: self.new_inputs.clone(),
+            tasks: rows(&self.tasks),
+            groups: rows(&self.groups),
+            items: rows(&self.items),
+            timers: self.timers.changed(),
+            events: self.events.clone(),
+            notices: self.notices.clone(),
+        }
+    }
+
+    fn ranged(
+        &self,
+        range: &Lookup,
+        is_there: impl Fn(&TaskId) -> bool,
+    ) -> Result<Vec<TaskRow>, Lookup> {
+        if !self.ranges.contains_key(range) {
+            return Err(range.clone());
+        }
+        // The stored ones were learned; whatever changed since is here too.
+        let rows = self.tasks.iter().map(|(_, row)| row);
+        let active = rows.filter(|row| !row.status.is_terminal() && is_there(&row.id));
+        Ok(active.cloned().collect())
+    }
+}
+
+fn known<T: Clone>(
+    found: Option<Option<&T>>,
+    lookup: impl FnOnce() -> Lookup,
+) -> Result<Option<T>, Lookup> {
+    match found {
+        Some(row) => Ok(row.cloned()),
+        None => Err(lookup()),
+    }
+}
+
+impl Rows for Batch {
+    type Error = Lookup;
+
+    fn run(&mut self, run: &RunId) -> Result<Option<RunRow>, Lookup> {
+        known(self.runs.get(run), || Lookup::Run(run.clone()))
+    }
+
+    fn input(&mut self, run: &RunId) -> Result<Option<Value>, Lookup> {
+        let input = self.inputs.get(run).cloned();
+        input.ok_or_else(|| Lookup::Input(run.clone()))
+    }
+
+    fn task(&mut self, task: &TaskId) -> Result<Option<TaskRow>, Lookup> {
+        known(self.tasks.get(task), || Lookup::Task(task.clone()))
+    }
+
+    fn visits(&mut self, place: &Place) -> Result<u32, Lookup> {
+        let visits = self.visits.get(place).copied();
+        visits.ok_or_else(|| Lookup::Visits(place.clone()))
+    }
+
+    fn completed(&mut self, place: &Place) -> Result<Option<TaskRow>, Lookup> {
+        match self.completed.get(place) {
+            None => Err(Lookup::Completed(place.clone())),
+            Some(None) => Ok(None),
+            Some(Some(task)) => Ok(self.tasks.get(task).flatten().cloned()),
+        }
+    }
+
+    fn group(&mut self, group: &TaskId) -> Result<Option<GroupRow>, Lookup> {
+        known(self.groups.get(group), || Lookup::Group(group.clone()))
+    }
+
+    fn item(&mut self, group: &TaskId, index: u32) -> Result<Option<ItemRow>, Lookup> {
+        let key = (group.clone(), index);
+        known(self.items.get(&key), || Lookup::Item(group.clone(), index))
+    }
+
+    fn items(&mut self, group: &TaskId) -> Result<Vec<ItemRow>, Lookup> {
+        if !self.all_items.contains_key(group) {
+            return Err(Lookup::Items(group.clone()));
+        }
+        let all = self.items.iter().filter(|((of, _), _)| of == group);
+        Ok(all.map(|(_, row)| row.clone()).collect())
+    }
+
+    fn outputs(&mut self, tasks: &[TaskId]) -> Result<Vec<Option<Value>>, Lookup> {
+        let output = |task: &TaskId| match self.tasks.get(task) {
+            Some(row) => Some(row.and_then(|row| row.output.clone())),
+            None => self.outputs.get(task).cloned(),
+        };
+        let outputs: Vec<Option<Option<Value>>> = tasks.iter().map(output).collect();
+        let missing = tasks
+            .iter()
+            .zip(&outputs)
+            .filter(|(_, output)| output.is_none());
+        let missing: Vec<TaskId> = missing.map(|(task, _)| task.clone()).collect();
+        match missing.is_empty() {
+            true => Ok(outputs.into_iter().map(Option::flatten).collect()),
+            false => Err(Lookup::Outputs(missing)),
+        }
+    }
+
+    fn active(&mut self, run: &RunId, path: &Path) -> Result<Vec<TaskRow>, Lookup> {
+        let range = Lookup::Active(run.clone(), path.clone());
+        self.ranged(&range, |task| task.run == *run && task.path == *path)
+    }
+
+    fn active_within(&mut self, run: &RunId, path: &Path) -> Result<Vec<TaskRow>, Lookup> {
+        let range = Lookup::ActiveWithin(run.clone(), path.clone());
+        self.ranged(&range, |task| task.run == *run && task.path.is_within(path))
+    }
+
+    fn timer(&mut self, run: &RunId, key: &str) -> Result<Option<TimerRow>, Lookup> {
+        let id = (run.clone(), key.to_owned());
+        known(self.timers.get(&id), || {
+            Lookup::Timer(id.0.clone(), id.1.clone())
+        })
+    }
+}

@@ -1,0 +1,245 @@
+//! A join of branches: it waits for as long as some path may still come to it, and no longer.
+//!
+//! How many paths will come cannot be told from the diagram, because decisions take some of them
+//! away. What can be told is whether any task that is active could still lead here. When none could,
+//! everything that was to come has come.
+
+use serde_json::{Value, json};
+
+use crate::engine::Stop;
+use crate::engine::action::{Action, TaskChange, What};
+use crate::engine::foreach::{Tally, Verdict, verdict};
+use crate::engine::ledger::{Enter, Ledger, Todo};
+use crate::engine::rows::{Arrival, Failure, FailureClass, Place, Rows, TaskKind, TaskRow};
+use crate::engine::status::{Move, TaskStatus};
+use crate::id::TaskId;
+use crate::workflow::Step;
+
+impl<R: Rows> Ledger<'_, R> {
+    /// A path comes to a join of branches.
+    pub(crate) fn arrive(&mut self, step: &Step, enter: &Enter) -> Result<(), Stop<R::Error>> {
+        self.unsettled.insert(enter.path.clone());
+        let place = Place {
+            run: self.run.clone(),
+            path: enter.path.clone(),
+            step: step.id.clone(),
+        };
+        let visit = self.visits(&place)?;
+        let last = TaskId {
+            run: place.run,
+            path: place.path,
+            step: place.step,
+            visit,
+        };
+        let last = match visit {
+            0 => None,
+            _ => self.find_task(&last)?,
+        };
+        let join = match last {
+            Some(row) if waits(&row) => row.id,
+            Some(row) if came_late(&row, enter) => {
+                return match &enter.from {
+                    Some(from) => self.tell(What::CameLate {
+                        join: row.id,
+                        from: from.clone(),
+                    }),
+                    None => Ok(()),
+                };
+            }
+            _ => {
+                let nobody = Enter {
+                    from: None,
+                    ..enter.clone()
+                };
+                let created = self.visit(step, &nobody)?;
+                let join = TaskId {
+                    run: self.run.clone(),
+                    path: enter.path.clone(),
+                    step: step.id.clone(),
+                    visit: visit + 1,
+                };
+                if created.is_some() {
+                    self.arm_timeout(step, &join)?;
+                }
+                join
+            }
+        };
+        if let Some(from) = &enter.from {
+            self.act(Action::Arrive {
+                join: join.clone(),
+                arrival: Arrival {
+                    from: from.clone(),
+                    failed: enter.failed,
+                },
+            })?;
+            self.tell(What::Arrived {
+                join: join.clone(),
+                from: from.clone(),
+            })?;
+        }
+        self.todo.push_back(Todo::Weigh(join));
+        Ok(())
+    }
+
+    /// Fires a join that need not wait for more, or cannot get more.
+    pub(crate) fn weigh(&mut self, join: &TaskId, over: bool) -> Result<(), Stop<R::Error>> {
+        let row = self.the_task(join)?;
+        if row.status != TaskStatus::Waiting {
+            return Ok(());
+        }
+        let step = self.the_step(&join.step)?;
+        let came = u32::try_from(row.arrivals.len()).unwrap_or(u32::MAX);
+        let failed = row.arrivals.iter().filter(|arrival| arrival.failed).count();
+        let failed = u32::try_from(failed).unwrap_or(u32::MAX);
+        let drawn = self
+            .workflow
+            .edges()
+            .iter()
+            .filter(|edge| edge.to == join.step);
+        let drawn = u32::try_from(drawn.count()).unwrap_or(u32::MAX);
+        let tally = Tally {
+            total: if over { came } else { drawn.max(came) },
+            succeeded: came - failed,
+            over,
+        };
+        match verdict(step, tally) {
+            Verdict::Wait => Ok(()),
+            Verdict::Fire => self.fire_join(step, &row, over),
+            Verdict::Fail => {
+                let output = self.joined(&row)?;
+                self.keep_output(join, Some(output))?;
+                let failure = Failure {
+                    class: FailureClass::Child,
+                    message: format!("{failed} of {came} branches of `{}` failed.", join.step),
+                };
+                self.disarm_of(join)?;
+                self.fail_waiting(join, failure)
+            }
+        }
+    }
+
+    fn fire_join(&mut self, step: &Step, row: &TaskRow, over: bool) -> Result<(), Stop<R::Error>> {
+        let output = self.joined(row)?;
+        self.disarm_of(&row.id)?;
+        if !over {
+            self.mark_passed(row)?;
+        }
+        if step.has_work() {
+            self.keep_output(&row.id, Some(output))?;
+            self.shift(&row.id, Move::Release, None)?;
+            return self.offer(step, row);
+        }
+        self.todo.push_back(Todo::Conclude {
+            task: row.id.clone(),
+            output,
+        });
+        Ok(())
+    }
+
+    /// Whoever comes to the join from now on without having gone through it comes late.
+    fn mark_passed(&mut self, row: &TaskRow) -> Result<(), Stop<R::Error>> {
+        let mut passed = row.passed.clone();
+        passed.retain(|(step, _)| *step != row.id.step);
+        passed.push((row.id.step.clone(), row.id.visit));
+        self.change(
+            &row.id,
+            TaskChange {
+                passed: Some(passed),
+                ..TaskChange::default()
+            },
+        )
+    }
+
+    /// What has come together, in the order of the edges that lead here.
+    pub(crate) fn joined(&mut self, row: &TaskRow) -> Result<Value, Stop<R::Error>> {
+        let workflow = self.workflow;
+        let edges: Vec<_> = workflow
+            .edges()
+            .iter()
+            .filter(|edge| edge.to == row.id.step)
+            .collect();
+        let mut arrivals = row.arrivals.clone();
+        arrivals
+            .sort_by_key(|arrival| edges.iter().position(|edge| edge.from == arrival.from.step));
+        let (mut results, mut failed) = (Vec::new(), Vec::new());
+        for arrival in &arrivals {
+            let from = self.the_task(&arrival.from)?;
+            match arrival.failed {
+                true => failed.push(json!({
+                    "step": from.id.step,
+                    "error": from.failure.map(|failure| failure.message),
+                })),
+                false => results.push(from.output.unwrap_or_default()),
+            }
+        }
+        let counts = json!({
+            "total": arrivals.len(), "succeeded": results.len(), "failed": failed.len(), "skipped": 0,
+        });
+        Ok(json!({ "results": results, "failed": failed, "counts": counts }))
+    }
+
+    /// Ends the waiting of a foreach or a join as it is, and gives what is there.
+    pub(crate) fn seal_and_gather(
+        &mut self,
+        row: &TaskRow,
+    ) -> Result<Option<Value>, Stop<R::Error>> {
+        match row.kind {
+            TaskKind::Foreach if self.is_opened(&row.id)? => {
+                self.seal(&row.id)?;
+                self.gathered(&row.id).map(Some)
+            }
+            TaskKind::Join => {
+                self.mark_passed(row)?;
+                self.joined(row).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Fires the joins under a path to which nothing can come any more. Says whether one did.
+    pub(crate) fn settle_joins(&mut self, path: &crate::id::Path) -> Result<bool, Stop<R::Error>> {
+        if !self.workflow.joins_branches(path.items().len()) {
+            return Ok(false);
+        }
+        let active = self.active(path)?;
+        let waiting = |row: &&TaskRow| {
+            let step = self.workflow.step(&row.id.step);
+            row.kind == TaskKind::Join
+                && row.status == TaskStatus::Waiting
+                && step.is_some_and(|step| step.awaits.is_none())
+        };
+        let joins: Vec<&TaskRow> = active.iter().filter(waiting).collect();
+        let settled = joins.iter().find(|join| {
+            let mut others = active.iter().filter(|other| other.id != join.id);
+            !others.any(|other| self.workflow.leads_to(&other.id.step, &join.id.step))
+        });
+        // Joins that wait for each other wait for nothing else: the oldest goes first.
+        let stuck = (active.len() == joins.len()).then(|| {
+            let age = |join: &&&TaskRow| (join.created_ms, join.id.clone());
+            joins.iter().min_by_key(age)
+        });
+        let Some(join) = settled.or(stuck.flatten()).map(|join| join.id.clone()) else {
+            return Ok(false);
+        };
+        self.weigh(&join, true)?;
+        Ok(true)
+    }
+}
+
+fn waits(row: &TaskRow) -> bool {
+    // A join on hold still takes in what comes.
+    matches!(row.status, TaskStatus::Waiting | TaskStatus::OnHold)
+}
+
+/// Whether a join has fired without this path, and the path has not gone through it since.
+fn came_late(row: &TaskRow, enter: &Enter) -> bool {
+    let fired_early = row
+        .passed
+        .iter()
+        .any(|(step, visit)| *step == row.id.step && *visit == row.id.visit);
+    let went_through = enter
+        .passed
+        .iter()
+        .any(|(step, visit)| *step == row.id.step && *visit >= row.id.visit);
+    fired_early && !went_through
+}

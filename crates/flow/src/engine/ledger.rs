@@ -1,0 +1,593 @@
+//! Decisions in the making: rows are read through here, actions are written down and take effect
+//! on what is read next.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+
+use serde_json::Value;
+
+use crate::engine::action::{Action, Event, NewTask, Notice, NoticeKind, TaskChange, What};
+use crate::engine::command::{Refusal, RefusalKind};
+use crate::engine::rows::{
+    GroupRow, Hold, HoldKind, ItemRow, Pause, Place, Rows, RunRow, Spent, TaskRow, TimerRow,
+};
+use crate::engine::status::{ItemStatus, Move, RunStatus};
+use crate::engine::table::Table;
+use crate::engine::{Changes, Decision, Stop};
+use crate::id::{Path, RunId, StepId, TaskId};
+use crate::workflow::{Step, Workflow};
+
+/// Something that is still to be done in this decision.
+#[derive(Clone, Debug)]
+pub(crate) enum Todo {
+    /// A path comes to a step.
+    Enter(Enter),
+    /// Items of a foreach may begin, or the foreach may end.
+    Advance(TaskId),
+    /// A join of branches may fire.
+    Weigh(TaskId),
+    /// A foreach, a join or a subflow has what it waited for.
+    Conclude { task: TaskId, output: Value },
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Enter {
+    pub(crate) step: StepId,
+    pub(crate) path: Path,
+    pub(crate) from: Option<TaskId>,
+    pub(crate) failed: bool,
+    pub(crate) passed: Vec<(StepId, u32)>,
+}
+
+pub(crate) struct Ledger<'a, R: Rows> {
+    pub(crate) workflow: &'a Workflow,
+    pub(crate) rows: &'a mut R,
+    pub(crate) run: RunId,
+    pub(crate) now_ms: u64,
+    pub(crate) todo: VecDeque<Todo>,
+    /// The scopes in which something ended, to be looked at when nothing else is to be done.
+    pub(crate) unsettled: BTreeSet<Path>,
+    input: Option<Value>,
+    runs: Table<RunId, RunRow>,
+    tasks: Table<TaskId, TaskRow>,
+    groups: Table<TaskId, GroupRow>,
+    items: Table<(TaskId, u32), ItemRow>,
+    timers: Table<(RunId, String), TimerRow>,
+    visits: HashMap<Place, u32>,
+    completed: HashMap<Place, TaskId>,
+    actions: Vec<Action>,
+}
+
+type Done<R, T = ()> = Result<T, Stop<<R as Rows>::Error>>;
+
+impl<'a, R: Rows> Ledger<'a, R> {
+    pub(crate) fn new(
+        workflow: &'a Workflow,
+        rows: &'a mut R,
+        run: RunId,
+        now_ms: u64,
+    ) -> Ledger<'a, R> {
+        Ledger {
+            workflow,
+            rows,
+            run,
+            now_ms,
+            todo: VecDeque::new(),
+            unsettled: BTreeSet::new(),
+            input: None,
+            runs: Table::default(),
+            tasks: Table::default(),
+            groups: Table::default(),
+            items: Table::default(),
+            timers: Table::default(),
+            visits: HashMap::new(),
+            completed: HashMap::new(),
+            actions: Vec::new(),
+        }
+    }
+
+    pub(crate) fn finish(self) -> Decision {
+        let mut changes = Changes {
+            runs: values(self.runs.changed()),
+            tasks: values(self.tasks.changed()),
+            groups: values(self.groups.changed()),
+            items: values(self.items.changed()),
+            timers: self.timers.changed().into_iter().collect(),
+            ..Changes::default()
+        };
+        for action in &self.actions {
+            match action {
+                Action::CreateRun { row, input } => {
+                    changes.inputs.push((row.id.clone(), input.clone()));
+                }
+                Action::Append(event) => changes.events.push(event.clone()),
+                Action::Notify(notice) => changes.notices.push(notice.clone()),
+                _ => {}
+            }
+        }
+        Decision {
+            actions: self.actions,
+            changes,
+        }
+    }
+
+    // Reading: what this decision did is seen, what it did not touch comes from the store.
+
+    pub(crate) fn find_run(&mut self, run: &RunId) -> Done<R, Option<RunRow>> {
+        if self.runs.get(run).is_none() {
+            let found = self.rows.run(run).map_err(Stop::Rows)?;
+            self.runs.learn(run.clone(), found);
+        }
+        Ok(self.runs.get(run).flatten().cloned())
+    }
+
+    /// The run the command is about.
+    pub(crate) fn the_run(&mut self) -> Done<R, RunRow> {
+        let run = self.run.clone();
+        self.find_run(&run)?.ok_or_else(|| {
+            let message = format!("There is no run `{run}`.");
+            Stop::Refused(Refusal::new(RefusalKind::NoSuchRun, message))
+        })
+    }
+
+    /// What the run was started with.
+    pub(crate) fn input(&mut self) -> Done<R, Value> {
+        if self.input.is_none() {
+            self.input = self.rows.input(&self.run).map_err(Stop::Rows)?;
+        }
+        Ok(self.input.clone().unwrap_or_default())
+    }
+
+    pub(crate) fn find_task(&mut self, task: &TaskId) -> Done<R, Option<TaskRow>> {
+        if self.tasks.get(task).is_none() {
+            let found = self.rows.task(task).map_err(Stop::Rows)?;
+            self.tasks.learn(task.clone(), found);
+        }
+        Ok(self.tasks.get(task).flatten().cloned())
+    }
+
+    pub(crate) fn the_task(&mut self, task: &TaskId) -> Done<R, TaskRow> {
+        self.find_task(task)?.ok_or_else(|| {
+            let message = format!("There is no task `{task}`.");
+            Stop::Refused(Refusal::new(RefusalKind::NoSuchTask, message))
+        })
+    }
+
+    pub(crate) fn the_group(&mut self, group: &TaskId) -> Done<R, GroupRow> {
+        if self.groups.get(group).is_none() {
+            let found = self.rows.group(group).map_err(Stop::Rows)?;
+            self.groups.learn(group.clone(), found);
+        }
+        let found = self.groups.get(group).flatten().cloned();
+        found.ok_or_else(|| broken(format!("the foreach `{group}` has no items")))
+    }
+
+    /// Whether a foreach has got its items.
+    pub(crate) fn is_opened(&mut self, group: &TaskId) -> Done<R, bool> {
+        if self.groups.get(group).is_none() {
+            let found = self.rows.group(group).map_err(Stop::Rows)?;
+            self.groups.learn(group.clone(), found);
+        }
+        Ok(self.groups.get(group).flatten().is_some())
+    }
+
+    pub(crate) fn the_item(&mut self, group: &TaskId, index: u32) -> Done<R, ItemRow> {
+        let key = (group.clone(), index);
+        if self.items.get(&key).is_none() {
+            let found = self.rows.item(group, index).map_err(Stop::Rows)?;
+            self.items.learn(key.clone(), found);
+        }
+        let found = self.items.get(&key).flatten().cloned();
+        found.ok_or_else(|| broken(format!("the foreach `{group}` has no item {index}")))
+    }
+
+    pub(crate) fn all_items(&mut self, group: &TaskId) -> Done<R, Vec<ItemRow>> {
+        let stored = self.rows.items(group).map_err(Stop::Rows)?;
+        let mut items: BTreeMap<u32, ItemRow> =
+            stored.into_iter().map(|item| (item.index, item)).collect();
+        let ours = self.items.iter().filter(|((of, _), _)| of == group);
+        items.extend(ours.map(|((_, index), item)| (*index, item.clone())));
+        Ok(items.into_values().collect())
+    }
+
+    /// The outputs of some tasks, in their order.
+    pub(crate) fn outputs(&mut self, tasks: &[TaskId]) -> Done<R, Vec<Option<Value>>> {
+        let stored = self.rows.outputs(tasks).map_err(Stop::Rows)?;
+        let outputs = tasks
+            .iter()
+            .zip(stored)
+            .map(|(task, stored)| match self.tasks.get(task) {
+                Some(Some(row)) => row.output.clone(),
+                _ => stored,
+            });
+        Ok(outputs.collect())
+    }
+
+    pub(crate) fn visits(&mut self, place: &Place) -> Done<R, u32> {
+        if let Some(visits) = self.visits.get(place) {
+            return Ok(*visits);
+        }
+        let visits = self.rows.visits(place).map_err(Stop::Rows)?;
+        self.visits.insert(place.clone(), visits);
+        Ok(visits)
+    }
+
+    /// What a step gave when it was last completed under a path.
+    pub(crate) fn completed(&mut self, place: &Place) -> Done<R, Option<TaskRow>> {
+        match self.completed.get(place).cloned() {
+            Some(task) => self.find_task(&task),
+            None => self.rows.completed(place).map_err(Stop::Rows),
+        }
+    }
+
+    /// The tasks right under a path that have not ended.
+    pub(crate) fn active(&mut self, path: &Path) -> Done<R, Vec<TaskRow>> {
+        let stored = self.rows.active(&self.run, path).map_err(Stop::Rows)?;
+        Ok(self.merged(stored, |task| task.path == *path))
+    }
+
+    /// The tasks under a path and inside of its items that have not ended.
+    pub(crate) fn active_within(&mut self, path: &Path) -> Done<R, Vec<TaskRow>> {
+        let stored = self
+            .rows
+            .active_within(&self.run, path)
+            .map_err(Stop::Rows)?;
+        Ok(self.merged(stored, |task| task.path.is_within(path)))
+    }
+
+    fn merged(&mut self, stored: Vec<TaskRow>, is_there: impl Fn(&TaskId) -> bool) -> Vec<TaskRow> {
+        for row in stored {
+            self.tasks.learn(row.id.clone(), Some(row));
+        }
+        let rows = self.tasks.iter().map(|(_, row)| row);
+        let there = rows.filter(|row| row.id.run == self.run && is_there(&row.id));
+        there
+            .filter(|row| !row.status.is_terminal())
+            .cloned()
+            .collect()
+    }
+
+    pub(crate) fn find_timer(&mut self, run: &RunId, key: &str) -> Done<R, Option<TimerRow>> {
+        let id = (run.clone(), key.to_owned());
+        if self.timers.get(&id).is_none() {
+            let found = self.rows.timer(run, key).map_err(Stop::Rows)?;
+            self.timers.learn(id.clone(), found);
+        }
+        Ok(self.timers.get(&id).flatten().cloned())
+    }
+
+    pub(crate) fn the_step(&self, id: &StepId) -> Done<R, &'a Step> {
+        self.workflow.step(id).ok_or_else(|| {
+            let message =
+                format!("The workflow has no step `{id}`: it is not the one of this run.");
+            Stop::Refused(Refusal::new(RefusalKind::WrongWorkflow, message))
+        })
+    }
+
+    // Writing.
+
+    pub(crate) fn act(&mut self, action: Action) -> Done<R> {
+        self.apply(&action)?;
+        self.actions.push(action);
+        Ok(())
+    }
+
+    /// Appends an event with the run's next number.
+    pub(crate) fn tell(&mut self, what: What) -> Done<R> {
+        let event = Event {
+            run: self.run.clone(),
+            seq: self.the_run()?.seq + 1,
+            at_ms: self.now_ms,
+            what,
+        };
+        self.act(Action::Append(event))
+    }
+
+    pub(crate) fn notify(
+        &mut self,
+        kind: NoticeKind,
+        task: Option<&TaskRow>,
+        message: impl Into<String>,
+    ) -> Done<R> {
+        let notice = Notice {
+            run: self.run.clone(),
+            task: task.map(|task| task.id.clone()),
+            kind,
+            message: message.into(),
+            assignee: task.and_then(|task| task.assignee.clone()),
+        };
+        self.act(Action::Notify(notice))
+    }
+
+    pub(crate) fn create(&mut self, task: NewTask) -> Done<R> {
+        let what = What::TaskCreated {
+            task: task.id.clone(),
+            kind: task.kind,
+            begin: task.begin,
+            from: task.from.clone(),
+        };
+        self.act(Action::CreateTask(Box::new(task)))?;
+        self.tell(what)
+    }
+
+    pub(crate) fn change(&mut self, task: &TaskId, change: TaskChange) -> Done<R> {
+        self.act(Action::SetTask {
+            task: task.clone(),
+            change: Box::new(change),
+        })
+    }
+
+    /// Moves a task and says so.
+    pub(crate) fn shift(&mut self, task: &TaskId, by: Move, why: Option<String>) -> Done<R> {
+        self.act(Action::MoveTask {
+            task: task.clone(),
+            by,
+        })?;
+        let attempt = self.the_task(task)?.attempt;
+        if by.to().is_terminal() {
+            self.unsettled.insert(task.path.clone());
+        }
+        self.tell(What::TaskMoved {
+            task: task.clone(),
+            by,
+            attempt,
+            why,
+        })
+    }
+
+    /// Puts a task on hold, and the run on pause where the task is the reason for it.
+    pub(crate) fn hold(&mut self, task: &TaskId, by: Move, hold: Hold) -> Done<R> {
+        self.change(
+            task,
+            TaskChange {
+                hold: Some(Some(hold.clone())),
+                ..TaskChange::default()
+            },
+        )?;
+        self.shift(task, by, Some(hold.reason.clone()))?;
+        let row = self.the_task(task)?;
+        self.notify(NoticeKind::OnHold, Some(&row), hold.reason.clone())?;
+        if pauses(hold.kind) {
+            self.pause(Pause::Task(task.clone()), hold.reason)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn pause(&mut self, by: Pause, reason: String) -> Done<R> {
+        let run = self.the_run()?;
+        if run.status != RunStatus::Running {
+            return Ok(());
+        }
+        self.act(Action::SetRun {
+            run: run.id,
+            status: RunStatus::Paused,
+            reason: Some(reason.clone()),
+            pause: Some(by),
+        })?;
+        self.tell(What::RunPaused {
+            reason: reason.clone(),
+        })?;
+        self.notify(NoticeKind::RunPaused, None, reason)
+    }
+
+    fn apply(&mut self, action: &Action) -> Done<R> {
+        match action {
+            Action::CreateRun { row, input } => {
+                self.runs.set(row.id.clone(), Some((**row).clone()));
+                self.input = Some(input.clone());
+            }
+            Action::CreateTask(task) => self.apply_create(task)?,
+            Action::MoveTask { task, by } => self.apply_move(task, *by)?,
+            Action::SetTask { task, change } => {
+                self.the_task(task)?;
+                let spent = change.spent;
+                if let Some(row) = self.tasks.get_mut(task) {
+                    change.put_on(row);
+                }
+                self.edit_run(|run| run.spent = added(run.spent, spent))?;
+            }
+            Action::Arrive { join, arrival } => {
+                self.the_task(join)?;
+                if let Some(row) = self.tasks.get_mut(join) {
+                    row.arrivals.push(arrival.clone());
+                }
+            }
+            Action::SetRun {
+                status,
+                reason,
+                pause,
+                ..
+            } => {
+                let ended = status.is_terminal().then_some(self.now_ms);
+                self.edit_run(|run| {
+                    run.status = *status;
+                    run.reason.clone_from(reason);
+                    run.pause.clone_from(pause);
+                    run.ended_ms = ended;
+                })?;
+            }
+            Action::SetRunResult { result, .. } => {
+                self.edit_run(|run| run.result = Some(result.clone()))?;
+            }
+            Action::Append(event) => self.edit_run(|run| run.seq = event.seq)?,
+            Action::Arm(timer) => {
+                let key = (timer.run.clone(), timer.key.clone());
+                self.timers.set(key, Some(timer.clone()));
+            }
+            Action::Disarm { run, key } => {
+                self.find_timer(run, key)?;
+                self.timers.set((run.clone(), key.clone()), None);
+            }
+            Action::Notify(_) => {}
+            grouped => self.apply_to_group(grouped)?,
+        }
+        Ok(())
+    }
+
+    fn apply_create(&mut self, task: &NewTask) -> Done<R> {
+        // Elsewhere the key is unique, and its visit is one more than the last.
+        if self.tasks.get(&task.id).flatten().is_some() {
+            return Err(broken(format!("the task `{}` exists already", task.id)));
+        }
+        let visits = self.visits(&task.id.place())?;
+        self.visits
+            .insert(task.id.place(), visits.max(task.id.visit));
+        self.tasks.set(task.id.clone(), Some(task.row()));
+        self.edit_run(|run| run.active += 1)?;
+        self.edit_item_of(&task.id, |item| item.active += 1)
+    }
+
+    fn apply_move(&mut self, task: &TaskId, by: Move) -> Done<R> {
+        let before = self.the_task(task)?;
+        if before.status != by.from() {
+            let (is, from) = (before.status.name(), by.from().name());
+            return Err(broken(format!("the task `{task}` is {is} and not {from}")));
+        }
+        let now_ms = self.now_ms;
+        if let Some(row) = self.tasks.get_mut(task) {
+            row.status = by.to();
+            row.lease = row.lease.take().filter(|_| by == Move::Claim);
+            row.ended_ms = by.to().is_terminal().then_some(now_ms);
+            if matches!(by, Move::CancelInProgress) {
+                // Whoever works on it comes too late from now on.
+                row.fence += 1;
+            }
+        }
+        if matches!(by, Move::Complete | Move::Finish) {
+            self.completed.insert(task.place(), task.clone());
+        }
+        if by.to().is_terminal() {
+            self.edit_run(|run| run.active = run.active.saturating_sub(1))?;
+            self.edit_item_of(task, |item| item.active = item.active.saturating_sub(1))?;
+        }
+        Ok(())
+    }
+
+    fn apply_to_group(&mut self, action: &Action) -> Done<R> {
+        match action {
+            Action::OpenGroup { group, items } => {
+                let total = u32::try_from(items.len()).unwrap_or(u32::MAX);
+                self.groups
+                    .set(group.clone(), Some(GroupRow::open(group, total)));
+                for (index, value) in (0_u32..).zip(items) {
+                    let item = ItemRow::waiting(group, index, value.clone());
+                    self.items.set((group.clone(), index), Some(item));
+                }
+            }
+            Action::StartItem { group, index } => {
+                self.edit_item(group, *index, |item| item.status = ItemStatus::Running)?;
+                self.edit_group(group, |row| {
+                    row.next = row.next.max(index + 1);
+                    row.running += 1;
+                })?;
+            }
+            Action::SetItemResult {
+                group,
+                index,
+                result,
+            } => {
+                self.edit_item(group, *index, |item| item.result = Some(result.clone()))?;
+            }
+            Action::SetItemFailure {
+                group,
+                index,
+                failure,
+            } => {
+                self.edit_item(group, *index, |item| item.failure = Some(failure.clone()))?;
+            }
+            Action::EndItem {
+                group,
+                index,
+                status,
+            } => {
+                self.edit_item(group, *index, |item| item.status = *status)?;
+                self.edit_group(group, |row| {
+                    row.running = row.running.saturating_sub(1);
+                    match status {
+                        ItemStatus::Succeeded => row.succeeded += 1,
+                        ItemStatus::Failed => row.failed += 1,
+                        _ => {}
+                    }
+                })?;
+            }
+            Action::ReopenItem { group, index } => {
+                let was = self.the_item(group, *index)?.status;
+                self.edit_item(group, *index, |item| {
+                    item.status = ItemStatus::Waiting;
+                    item.failure = None;
+                    item.result = None;
+                })?;
+                self.edit_group(group, |row| match was {
+                    ItemStatus::Succeeded => row.succeeded = row.succeeded.saturating_sub(1),
+                    ItemStatus::Failed => row.failed = row.failed.saturating_sub(1),
+                    _ => {}
+                })?;
+            }
+            Action::CloseGroup { group } => self.edit_group(group, |row| row.closed = true)?,
+            Action::ReopenGroup { group } => self.edit_group(group, |row| {
+                row.closed = false;
+                row.next = 0;
+            })?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn edit_run(&mut self, edit: impl FnOnce(&mut RunRow)) -> Done<R> {
+        let run = self.run.clone();
+        self.the_run()?;
+        if let Some(row) = self.runs.get_mut(&run) {
+            edit(row);
+        }
+        Ok(())
+    }
+
+    fn edit_group(&mut self, group: &TaskId, edit: impl FnOnce(&mut GroupRow)) -> Done<R> {
+        self.the_group(group)?;
+        if let Some(row) = self.groups.get_mut(group) {
+            edit(row);
+        }
+        Ok(())
+    }
+
+    fn edit_item(
+        &mut self,
+        group: &TaskId,
+        index: u32,
+        edit: impl FnOnce(&mut ItemRow),
+    ) -> Done<R> {
+        self.the_item(group, index)?;
+        if let Some(row) = self.items.get_mut(&(group.clone(), index)) {
+            edit(row);
+        }
+        Ok(())
+    }
+
+    fn edit_item_of(&mut self, task: &TaskId, edit: impl FnOnce(&mut ItemRow)) -> Done<R> {
+        match task.group() {
+            Some((group, index)) => self.edit_item(&group, index, edit),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether nothing of a run should go on while a task is on hold for this.
+fn pauses(kind: HoldKind) -> bool {
+    kind.ends_with_pause()
+}
+
+fn added(left: Spent, right: Spent) -> Spent {
+    Spent {
+        tokens: left.tokens.saturating_add(right.tokens),
+        micros: left.micros.saturating_add(right.micros),
+    }
+}
+
+fn values<K, T>(rows: Vec<(K, Option<T>)>) -> Vec<T> {
+    rows.into_iter().filter_map(|(_, row)| row).collect()
+}
+
+/// What cannot be, unless a store hands out rows that do not fit together.
+pub(crate) fn broken<E>(what: String) -> Stop<E> {
+    let message = format!("The stored run is broken: {what}.");
+    Stop::Refused(Refusal::new(RefusalKind::Broken, message))
+}

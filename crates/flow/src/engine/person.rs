@@ -1,0 +1,271 @@
+//! What people do to a task: answer it, try it again, give it to somebody.
+
+use serde_json::Value;
+
+use crate::config::Execution;
+use crate::engine::Stop;
+use crate::engine::action::{Action, NoticeKind, TaskChange, What};
+use crate::engine::command::{Answer, Refusal, RefusalKind};
+use crate::engine::ledger::{Ledger, Todo};
+use crate::engine::rows::{Failure, FailureClass, Pause, Rows, TaskKind, TaskRow};
+use crate::engine::status::{ItemStatus, Move, RunStatus, TaskStatus};
+use crate::id::TaskId;
+use crate::response;
+
+impl<R: Rows> Ledger<'_, R> {
+    pub(crate) fn answer(
+        &mut self,
+        task: &TaskId,
+        by: &str,
+        answer: &Answer,
+    ) -> Result<(), Stop<R::Error>> {
+        self.goes_on()?;
+        let row = self.the_task(task)?;
+        if let Answer::Done { output } = answer {
+            self.fits_schema(&row, output)?;
+        }
+        let held = row.status == TaskStatus::OnHold;
+        let waits = row.kind != TaskKind::Work && row.output_is_gathered();
+        match (row.status, row.execution) {
+            (TaskStatus::OnHold, _) if waits => return self.answer_waiting(&row, by, answer),
+            (TaskStatus::OnHold, _) => self.shift(task, Move::TakeUp, Some(by.to_owned()))?,
+            (TaskStatus::Pending, Execution::Manual) => {
+                self.change(task, taken_up(&row))?;
+                self.shift(task, Move::Claim, Some(by.to_owned()))?;
+            }
+            _ => {
+                let wanted = "only a pending manual task or one on hold can be answered";
+                return self.wrong_status(&row, wanted);
+            }
+        }
+        self.unpause(task)?;
+        let row = self.the_task(task)?;
+        let ends = (Move::Complete, Move::Hold);
+        match (answer, &row.output) {
+            (Answer::Done { output }, _) => self.complete(&row, output.clone(), ends),
+            (Answer::Accept, Some(output)) if held => self.complete(&row, output.clone(), ends),
+            (Answer::Accept, _) => {
+                let message = format!("The task `{task}` has no output to accept: give one.");
+                Err(Stop::Refused(Refusal::new(RefusalKind::BadOutput, message)))
+            }
+            (Answer::Failed { message }, _) => {
+                self.fail_for_good(&row, refused(message), Move::Fail)
+            }
+        }
+    }
+
+    /// A person decides about a foreach, a join or a subflow that is on hold.
+    fn answer_waiting(
+        &mut self,
+        row: &TaskRow,
+        by: &str,
+        answer: &Answer,
+    ) -> Result<(), Stop<R::Error>> {
+        self.unpause(&row.id)?;
+        self.shift(&row.id, Move::WaitAgain, Some(by.to_owned()))?;
+        let output = match answer {
+            Answer::Failed { message } => {
+                self.seal_and_gather(row)?;
+                return self.fail_for_good(row, refused(message), Move::FailWaiting);
+            }
+            Answer::Done { output } => {
+                self.seal_and_gather(row)?;
+                output.clone()
+            }
+            Answer::Accept => match self.seal_and_gather(row)? {
+                Some(output) => output,
+                None => row.output.clone().unwrap_or_default(),
+            },
+        };
+        self.todo.push_back(Todo::Conclude {
+            task: row.id.clone(),
+            output,
+        });
+        Ok(())
+    }
+
+    pub(crate) fn retry(&mut self, task: &TaskId) -> Result<(), Stop<R::Error>> {
+        self.goes_on()?;
+        let row = self.the_task(task)?;
+        if row.status != TaskStatus::OnHold {
+            return self.wrong_status(&row, "only a task on hold can be tried again");
+        }
+        self.unpause(task)?;
+        self.try_again(&row)
+    }
+
+    /// Tries a task on hold again, with all its attempts.
+    pub(crate) fn try_again(&mut self, row: &TaskRow) -> Result<(), Stop<R::Error>> {
+        let fresh = TaskChange {
+            attempt: Some(0),
+            turns: Some(0),
+            ready_ms: Some(self.now_ms),
+            hold: Some(None),
+            failure: Some(None),
+            ..TaskChange::default()
+        };
+        self.change(&row.id, fresh)?;
+        let step = self.the_step(&row.id.step)?;
+        match row.kind {
+            TaskKind::Work => {
+                self.shift(&row.id, Move::Retry, None)?;
+                let row = self.the_task(&row.id)?;
+                self.offer(step, &row)
+            }
+            TaskKind::Join if !row.output_is_gathered() => self.shift(&row.id, Move::Retry, None),
+            TaskKind::Join => {
+                self.shift(&row.id, Move::WaitAgain, None)?;
+                self.unsettled.insert(row.id.path.clone());
+                self.todo.push_back(Todo::Weigh(row.id.clone()));
+                Ok(())
+            }
+            TaskKind::Foreach if self.is_opened(&row.id)? => {
+                self.shift(&row.id, Move::WaitAgain, None)?;
+                self.reopen(&row.id)
+            }
+            TaskKind::Foreach | TaskKind::Subflow => {
+                self.shift(&row.id, Move::WaitAgain, None)?;
+                self.begin(step, &row.id)
+            }
+        }
+    }
+
+    /// Lets a foreach wait again, for those of its items that failed or never began.
+    fn reopen(&mut self, group: &TaskId) -> Result<(), Stop<R::Error>> {
+        if !self.the_group(group)?.closed {
+            self.todo.push_back(Todo::Advance(group.clone()));
+            return Ok(());
+        }
+        self.act(Action::ReopenGroup {
+            group: group.clone(),
+        })?;
+        self.tell(What::GroupReopened {
+            group: group.clone(),
+        })?;
+        for item in self.all_items(group)? {
+            if matches!(item.status, ItemStatus::Failed | ItemStatus::Skipped) {
+                self.reopen_item(group, item.index)?;
+            }
+        }
+        self.todo.push_back(Todo::Advance(group.clone()));
+        Ok(())
+    }
+
+    pub(crate) fn reopen_item(&mut self, group: &TaskId, index: u32) -> Result<(), Stop<R::Error>> {
+        self.act(Action::ReopenItem {
+            group: group.clone(),
+            index,
+        })?;
+        self.tell(What::ItemReopened {
+            group: group.clone(),
+            index,
+        })
+    }
+
+    pub(crate) fn assign(
+        &mut self,
+        task: &TaskId,
+        assignee: Option<&str>,
+    ) -> Result<(), Stop<R::Error>> {
+        let row = self.the_task(task)?;
+        if row.status.is_terminal() {
+            return self.wrong_status(&row, "only a task that has not ended can be assigned");
+        }
+        let assignee = assignee.map(str::to_owned);
+        self.change(
+            task,
+            TaskChange {
+                assignee: Some(assignee.clone()),
+                ..TaskChange::default()
+            },
+        )?;
+        self.tell(What::Assigned {
+            task: task.clone(),
+            assignee,
+        })?;
+        let row = self.the_task(task)?;
+        let for_person = row.execution == Execution::Manual || row.status == TaskStatus::OnHold;
+        if row.assignee.is_some() && for_person {
+            let message = format!("`{}` is for you to do.", task.step);
+            self.notify(NoticeKind::TaskForYou, Some(&row), message)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses what is about a run that has ended.
+    pub(crate) fn goes_on(&mut self) -> Result<(), Stop<R::Error>> {
+        let run = self.the_run()?;
+        if !run.status.is_terminal() {
+            return Ok(());
+        }
+        let message = format!("The run `{}` is {}.", run.id, run.status.name());
+        Err(Stop::Refused(Refusal::new(
+            RefusalKind::WrongStatus,
+            message,
+        )))
+    }
+
+    /// Lets a run go on that was paused because of a task.
+    pub(crate) fn unpause(&mut self, task: &TaskId) -> Result<(), Stop<R::Error>> {
+        let run = self.the_run()?;
+        match run.pause {
+            Some(Pause::Task(by)) if by == *task => self.run_on(),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn run_on(&mut self) -> Result<(), Stop<R::Error>> {
+        self.act(Action::SetRun {
+            run: self.run.clone(),
+            status: RunStatus::Running,
+            reason: None,
+            pause: None,
+        })?;
+        self.tell(What::RunResumed)
+    }
+
+    fn fits_schema(&mut self, row: &TaskRow, output: &Value) -> Result<(), Stop<R::Error>> {
+        let step = self.the_step(&row.id.step)?;
+        let Some(schema) = &step.config.output_schema else {
+            return Ok(());
+        };
+        match response::violations(schema, output) {
+            violations if violations.is_empty() => Ok(()),
+            violations => {
+                let message = format!(
+                    "The output is not what `outputSchema` of `{}` wants: {}.",
+                    step.id,
+                    violations.join("; ")
+                );
+                Err(Stop::Refused(Refusal::new(RefusalKind::BadOutput, message)))
+            }
+        }
+    }
+}
+
+impl TaskRow {
+    /// Whether what the task gives comes from what it waits for, and not from somebody's work on it.
+    fn output_is_gathered(&self) -> bool {
+        match self.kind {
+            TaskKind::Work => false,
+            TaskKind::Foreach | TaskKind::Subflow => true,
+            // A join that was released has work, and is in somebody's hands.
+            TaskKind::Join => self.attempt == 0,
+        }
+    }
+}
+
+fn taken_up(row: &TaskRow) -> TaskChange {
+    TaskChange {
+        attempt: Some(row.attempt + 1),
+        fence: Some(row.fence + 1),
+        ..TaskChange::default()
+    }
+}
+
+fn refused(message: &str) -> Failure {
+    Failure {
+        class: FailureClass::Failed,
+        message: message.to_owned(),
+    }
+}

@@ -1,0 +1,229 @@
+//! Working off what a command has set in motion, and noticing what is over by it.
+
+use serde_json::Value;
+
+use crate::engine::Stop;
+use crate::engine::action::{Action, NoticeKind, TaskChange, What};
+use crate::engine::enter::ended_key;
+use crate::engine::ledger::{Ledger, Todo};
+use crate::engine::route::Origin;
+use crate::engine::rows::{ChildEnd, Due, Hold, HoldKind, Rows, TaskKind, TaskRow, TimerRow};
+use crate::engine::status::{ItemStatus, Move, RunStatus, TaskStatus};
+use crate::engine::view::Viewpoint;
+use crate::id::{Path, StepId, group_of};
+
+impl<R: Rows> Ledger<'_, R> {
+    /// Goes on until nothing is to be done. Scopes are looked at last and the innermost first, so
+    /// that nothing seems over while something is on its way.
+    pub(crate) fn work_off(&mut self) -> Result<(), Stop<R::Error>> {
+        loop {
+            while let Some(todo) = self.todo.pop_front() {
+                match todo {
+                    Todo::Enter(enter) => self.enter(&enter)?,
+                    Todo::Advance(group) => self.advance(&group)?,
+                    Todo::Weigh(join) => self.weigh(&join, false)?,
+                    Todo::Conclude { task, output } => self.conclude(&task, output)?,
+                }
+            }
+            let innermost = self.unsettled.iter().max_by_key(|path| path.items().len());
+            let Some(path) = innermost.cloned() else {
+                return Ok(());
+            };
+            self.unsettled.remove(&path);
+            self.settle(&path)?;
+        }
+    }
+
+    fn settle(&mut self, path: &Path) -> Result<(), Stop<R::Error>> {
+        if self.the_run()?.status.is_terminal() {
+            return Ok(());
+        }
+        if self.settle_joins(path)? {
+            self.unsettled.insert(path.clone());
+            return Ok(());
+        }
+        match group_of(&self.run, path) {
+            Some((group, index)) => {
+                let item = self.the_item(&group, index)?;
+                if item.active == 0 && item.status == ItemStatus::Running {
+                    self.end_item(&group, index)?;
+                }
+                Ok(())
+            }
+            None if self.the_run()?.active == 0 => self.end_run(RunStatus::Completed, None),
+            None => Ok(()),
+        }
+    }
+
+    /// A foreach, a join or a subflow is done: it ends with this output, and its path goes on.
+    fn conclude(&mut self, task: &crate::id::TaskId, output: Value) -> Result<(), Stop<R::Error>> {
+        let row = self.the_task(task)?;
+        if row.status != TaskStatus::Waiting {
+            return Ok(());
+        }
+        self.complete(&row, output, (Move::Finish, Move::HoldWaiting))
+    }
+
+    /// Ends a task well by the first move and goes on behind it; where no way on can be found, the
+    /// second move puts it on hold with its output.
+    pub(crate) fn complete(
+        &mut self,
+        row: &TaskRow,
+        output: Value,
+        (end, hold): (Move, Move),
+    ) -> Result<(), Stop<R::Error>> {
+        let step = self.the_step(&row.id.step)?;
+        let sealed = self.is_sealed(&row.id.path)?;
+        let ways = match row.kind {
+            _ if sealed => Vec::new(),
+            TaskKind::Foreach => self.way_out(step),
+            _ => self.next(&step.id),
+        };
+        let is_end = ways.is_empty();
+        let view = Viewpoint::after(row, &output);
+        let planned = self.plan(ways, &view, Some(&row.id))?;
+        self.keep_output(&row.id, Some(output))?;
+        let plan = match planned {
+            Ok(plan) => plan,
+            Err(reason) => {
+                let kind = HoldKind::Routing;
+                return self.hold(&row.id, hold, Hold { kind, reason });
+            }
+        };
+        self.clear_marks(row)?;
+        self.disarm_of(&row.id)?;
+        self.shift(&row.id, end, None)?;
+        if is_end {
+            self.end_of_path(row)?;
+        }
+        let passed = self.the_task(&row.id)?.passed;
+        self.follow(
+            plan,
+            &Origin {
+                path: row.id.path.clone(),
+                from: Some(row.id.clone()),
+                failed: false,
+                passed,
+            },
+        )
+    }
+
+    fn clear_marks(&mut self, row: &TaskRow) -> Result<(), Stop<R::Error>> {
+        if row.hold.is_none() && row.failure.is_none() && row.note.is_none() {
+            return Ok(());
+        }
+        self.change(
+            &row.id,
+            TaskChange {
+                hold: Some(None),
+                failure: Some(None),
+                note: Some(None),
+                ..TaskChange::default()
+            },
+        )
+    }
+
+    /// Whether a foreach around a path is over, so that what ends there leads nowhere.
+    pub(crate) fn is_sealed(&mut self, path: &Path) -> Result<bool, Stop<R::Error>> {
+        for depth in 1..=path.items().len() {
+            let Some((group, _)) = group_of(&self.run, &path.outer(depth)) else {
+                continue;
+            };
+            if self.the_group(&group)?.closed {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// A path has ended with this task: its output is the item's or the run's.
+    fn end_of_path(&mut self, row: &TaskRow) -> Result<(), Stop<R::Error>> {
+        match row.id.group() {
+            Some((group, index)) => {
+                let item = self.the_item(&group, index)?;
+                if item.result.is_some() || item.status.is_terminal() {
+                    return Ok(());
+                }
+                self.act(Action::SetItemResult {
+                    group,
+                    index,
+                    result: row.id.clone(),
+                })
+            }
+            None => self.act(Action::SetRunResult {
+                run: self.run.clone(),
+                result: row.id.clone(),
+            }),
+        }
+    }
+
+    /// Ends the run, and tells the run above.
+    pub(crate) fn end_run(
+        &mut self,
+        status: RunStatus,
+        reason: Option<String>,
+    ) -> Result<(), Stop<R::Error>> {
+        let word = reason.clone().unwrap_or_default();
+        if status != RunStatus::Completed {
+            for row in self.active_within(&Path::default())? {
+                self.cancel_task(&row, &word)?;
+            }
+        }
+        self.todo.clear();
+        self.unsettled.clear();
+        self.act(Action::SetRun {
+            run: self.run.clone(),
+            status,
+            reason: reason.clone(),
+            pause: None,
+        })?;
+        self.tell(What::RunEnded { status, reason })?;
+        let (kind, message) = match status {
+            RunStatus::Completed => (NoticeKind::RunCompleted, "The run is completed.".to_owned()),
+            RunStatus::Cancelled => (NoticeKind::RunCancelled, word.clone()),
+            _ => (NoticeKind::RunFailed, word.clone()),
+        };
+        self.notify(kind, None, message)?;
+        self.tell_parent(status, word)
+    }
+
+    fn tell_parent(&mut self, status: RunStatus, message: String) -> Result<(), Stop<R::Error>> {
+        let run = self.the_run()?;
+        let Some(parent) = run.parent else {
+            return Ok(());
+        };
+        let end = match status {
+            RunStatus::Completed => {
+                let result = match &run.result {
+                    Some(task) => self.the_task(task)?.output,
+                    None => None,
+                };
+                ChildEnd::Completed {
+                    output: result.unwrap_or_default(),
+                }
+            }
+            RunStatus::Cancelled => ChildEnd::Cancelled { message },
+            _ => ChildEnd::Failed { message },
+        };
+        self.act(Action::Arm(TimerRow {
+            run: parent.run.clone(),
+            key: ended_key(&parent),
+            at_ms: self.now_ms,
+            due: Due::ChildEnded { task: parent, end },
+        }))
+    }
+
+    /// The steps that can be reached from one, itself among them.
+    pub(crate) fn downstream(&self, from: &StepId) -> std::collections::HashSet<StepId> {
+        let mut found = std::collections::HashSet::from([from.clone()]);
+        let mut open = vec![from.clone()];
+        while let Some(step) = open.pop() {
+            for edge in self.workflow.outgoing(&step) {
+                if found.insert(edge.to.clone()) {
+                    open.push(edge.to.clone());
+                }
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,154 @@
+//! Runs begin, timers fire, child runs end.
+
+use crate::engine::Stop;
+use crate::engine::action::{Action, What};
+use crate::engine::command::{Refusal, RefusalKind, Start};
+use crate::engine::ledger::{Ledger, Todo};
+use crate::engine::route::Origin;
+use crate::engine::rows::{ChildEnd, Due, Failure, FailureClass, Rows, RunRow, Spent, TaskKind};
+use crate::engine::status::{RunStatus, TaskStatus};
+use crate::engine::view::{Output, Viewpoint};
+use crate::id::{Path, TaskId};
+use crate::workflow::DEPTH_MAX;
+
+impl<R: Rows> Ledger<'_, R> {
+    pub(crate) fn start(&mut self, start: &Start) -> Result<(), Stop<R::Error>> {
+        let refuse = |kind, message: String| Err(Stop::Refused(Refusal::new(kind, message)));
+        if self.find_run(&start.run)?.is_some() {
+            let message = format!("The run `{}` has started already.", start.run);
+            return refuse(RefusalKind::AlreadyStarted, message);
+        }
+        if start.depth > DEPTH_MAX {
+            let message = format!("The run stands deeper than DEPTH_MAX = {DEPTH_MAX}.");
+            return refuse(RefusalKind::Limit, message);
+        }
+        if let Some(parent) = &start.parent {
+            // Of another run, but whoever cancels a subflow has done so before its child may start.
+            let waits = self.find_task(parent)?.map(|task| task.status);
+            if waits != Some(TaskStatus::Waiting) {
+                let message = format!("The subflow `{parent}` waits for no run any more.");
+                return refuse(RefusalKind::WrongStatus, message);
+            }
+        }
+        let row = RunRow {
+            id: start.run.clone(),
+            workflow: self.workflow.hash().clone(),
+            status: RunStatus::Running,
+            reason: None,
+            pause: None,
+            result: None,
+            parent: start.parent.clone(),
+            depth: start.depth,
+            assignee: start.assignee.clone(),
+            tags: start.tags.clone(),
+            active: 0,
+            seq: 0,
+            spent: Spent::default(),
+            created_ms: self.now_ms,
+            ended_ms: None,
+        };
+        self.act(Action::CreateRun {
+            row: Box::new(row),
+            input: start.input.clone(),
+        })?;
+        self.tell(What::RunStarted {
+            workflow: self.workflow.hash().to_string(),
+            parent: start.parent.clone(),
+        })?;
+        let view = Viewpoint {
+            path: Path::default(),
+            output: Output::None,
+            fresh: None,
+            assignee: None,
+        };
+        let origin = Origin {
+            path: Path::default(),
+            from: None,
+            failed: false,
+            passed: Vec::new(),
+        };
+        self.unsettled.insert(Path::default());
+        match self.plan(self.workflow.starts().to_vec(), &view, None)? {
+            Ok(plan) => self.follow(plan, &origin),
+            Err(reason) => self.end_run(RunStatus::Failed, Some(reason)),
+        }
+    }
+
+    /// Refuses a workflow that is not the run's.
+    pub(crate) fn belongs(&mut self) -> Result<(), Stop<R::Error>> {
+        let run = self.the_run()?;
+        if run.workflow == *self.workflow.hash() {
+            return Ok(());
+        }
+        let message = format!(
+            "The run `{}` is of the workflow {}, not of {}.",
+            run.id,
+            run.workflow,
+            self.workflow.hash()
+        );
+        Err(Stop::Refused(Refusal::new(
+            RefusalKind::WrongWorkflow,
+            message,
+        )))
+    }
+
+    pub(crate) fn fire(&mut self, key: &str) -> Result<(), Stop<R::Error>> {
+        let run = self.run.clone();
+        let Some(timer) = self.find_timer(&run, key)? else {
+            let message = format!("The run `{run}` has no timer `{key}`.");
+            return Err(Stop::Refused(Refusal::new(
+                RefusalKind::NoSuchTimer,
+                message,
+            )));
+        };
+        if timer.at_ms > self.now_ms {
+            let message = format!("The timer `{key}` is not due yet.");
+            return Err(Stop::Refused(Refusal::new(RefusalKind::NotReady, message)));
+        }
+        self.act(Action::Disarm {
+            run: run.clone(),
+            key: key.to_owned(),
+        })?;
+        if self.find_run(&run)?.is_none() {
+            // A child that was cancelled before it began.
+            return Ok(());
+        }
+        self.belongs()?;
+        match timer.due {
+            Due::Timeout { task } => self.timed_out(&task),
+            // Whoever fires it has started the child, or was told that it has.
+            Due::StartChild { .. } => Ok(()),
+            Due::ChildEnded { task, end } => self.child_ended(&task, &end),
+            Due::Cancel { reason } => self.cancel(&reason),
+        }
+    }
+
+    pub(crate) fn child_ended(
+        &mut self,
+        task: &TaskId,
+        end: &ChildEnd,
+    ) -> Result<(), Stop<R::Error>> {
+        let row = self.the_task(task)?;
+        if row.kind != TaskKind::Subflow || row.status != TaskStatus::Waiting {
+            // Cancelled meanwhile, or told twice: there is nobody left to hear it.
+            return Ok(());
+        }
+        self.disarm_of(task)?;
+        match end {
+            ChildEnd::Completed { output } => {
+                self.todo.push_back(Todo::Conclude {
+                    task: task.clone(),
+                    output: output.clone(),
+                });
+                Ok(())
+            }
+            ChildEnd::Failed { message } | ChildEnd::Cancelled { message } => {
+                let failure = Failure {
+                    class: FailureClass::Child,
+                    message: message.clone(),
+                };
+                self.fail_waiting(task, failure)
+            }
+        }
+    }
+}

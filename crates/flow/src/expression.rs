@@ -1,0 +1,139 @@
+//! Conditions, paths and `{{ }}` over what a run knows, on the one expression language.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use expr::{Context, Frame, Limits, Object, Piece, Reference, Scope};
+use serde_json::{Map, Value};
+
+/// How much one condition or one prompt may cost. Routing waits for it inside of a transaction.
+const LIMITS: Limits = Limits {
+    fuel_max: 2_000_000,
+    depth_max: 100,
+    string_bytes_max: 4 << 20,
+    items_max: 100_000,
+};
+
+/// A text with its `{{ }}` filled in, and those that could not be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filled {
+    pub text: String,
+    /// What stood between the braces, as it was written.
+    pub unknown: Vec<String>,
+}
+
+/// Whether a condition holds. An unknown path is `undefined`.
+///
+/// # Errors
+///
+/// When the condition cannot be parsed or evaluated.
+pub fn condition(source: &str, state: &Map<String, Value>) -> Result<bool, expr::Error> {
+    evaluate(source, state, |_, value| Ok(value.is_truthy()))
+}
+
+/// The value of an expression; nothing when it is `undefined`.
+///
+/// # Errors
+///
+/// When the expression cannot be parsed or evaluated.
+pub fn value(source: &str, state: &Map<String, Value>) -> Result<Option<Value>, expr::Error> {
+    // A plain path is followed as it is, so that what it leads to comes back to the last digit.
+    if let Some(path) = plain_path(source) {
+        return Ok(follow(&path, state).cloned());
+    }
+    evaluate(source, state, |cx, value| match value {
+        expr::Value::Undefined => Ok(None),
+        value => value.to_json(cx).map(Some),
+    })
+}
+
+/// Fills in every `{{ }}` of a text. Objects are pretty JSON; what is unknown stays as written.
+///
+/// # Errors
+///
+/// When a `{{` is not closed or what is inside cannot be parsed or evaluated.
+pub fn fill(text: &str, state: &Map<String, Value>) -> Result<Filled, expr::Error> {
+    let mut filled = Filled::default();
+    for piece in expr::pieces(text)? {
+        match piece {
+            Piece::Text(text) => filled.text.push_str(text),
+            Piece::Expression { source, offset } => {
+                let offset = u32::try_from(offset).unwrap_or(u32::MAX);
+                let found = value(source, state).map_err(|error| error.shifted(offset))?;
+                match found {
+                    None => {
+                        filled.unknown.push(source.trim().to_owned());
+                        filled.text.push_str(&format!("{{{{{source}}}}}"));
+                    }
+                    Some(Value::String(text)) => filled.text.push_str(&text),
+                    Some(value @ (Value::Object(_) | Value::Array(_))) => {
+                        let pretty = serde_json::to_string_pretty(&value);
+                        filled.text.push_str(&pretty.unwrap_or_default());
+                    }
+                    Some(value) => filled.text.push_str(&value.to_string()),
+                }
+            }
+        }
+    }
+    Ok(filled)
+}
+
+/// What an expression, or every `{{ }}` of a text, reads. What does not parse reads nothing.
+#[must_use]
+pub fn reads(source: &str) -> Vec<Reference> {
+    expr::references(source).unwrap_or_default()
+}
+
+/// What the `{{ }}` of a text read.
+#[must_use]
+pub fn text_reads(text: &str) -> Vec<Reference> {
+    let pieces = expr::pieces(text).unwrap_or_default();
+    let sources = pieces.into_iter().filter_map(|piece| match piece {
+        Piece::Expression { source, .. } => Some(reads(source)),
+        Piece::Text(_) => None,
+    });
+    sources.flatten().collect()
+}
+
+/// The value at the end of a path.
+pub(crate) fn follow<'s>(path: &[String], state: &'s Map<String, Value>) -> Option<&'s Value> {
+    let (first, rest) = path.split_first()?;
+    let mut value = state.get(first)?;
+    for key in rest {
+        value = match value {
+            Value::Object(map) => map.get(key)?,
+            Value::Array(items) => items.get(key.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
+    }
+    Some(value)
+}
+
+/// `output.files[0]` and the like, and nothing more. What JavaScript adds to values by itself, as
+/// `length`, is left to the evaluator.
+fn plain_path(source: &str) -> Option<Vec<String>> {
+    let source = source.trim();
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.');
+    if !source.chars().all(plain) || source.ends_with(".length") {
+        return None;
+    }
+    let references = expr::references(source).ok()?;
+    match references.as_slice() {
+        [only] if only.exact && only.path.join(".") == source => Some(only.path.clone()),
+        _ => None,
+    }
+}
+
+fn evaluate<T>(
+    source: &str,
+    state: &Map<String, Value>,
+    read: impl FnOnce(&mut Context<'_>, &expr::Value) -> Result<T, expr::Error>,
+) -> Result<T, expr::Error> {
+    let compiled = expr::compile(source, &mut Scope::new())?;
+    let state = Object::from_json_map(state);
+    let frame = Frame::root(Rc::new(RefCell::new(state)), 0);
+    let globals = Object::new();
+    let mut cx = Context::new(LIMITS, &globals).lenient();
+    let value = compiled.eval(&mut cx, &frame)?;
+    read(&mut cx, &value)
+}

@@ -1,0 +1,119 @@
+//! The port behind which runs are kept: what workers, the command line and the server ask of it.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::engine::{Action, Command, Event, Notice, Refusal, RunRow, Start, TaskRow, TimerRow};
+use crate::id::{RunId, TaskId, TextHash};
+use crate::workflow::Workflow;
+
+/// Something being stored or read. Boxed, so that stores can be kept as `dyn Store`.
+pub type Stored<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// What a command came to. A refusal is an answer, not an error.
+pub type Executed = Result<Vec<Action>, Refusal>;
+
+/// Keeps workflows, runs and everything that happened to them.
+///
+/// What a call has returned `Ok` for survives the death of the process and of the machine. The time
+/// is the store's: all processes that share one see the same order.
+pub trait Store: Send + Sync {
+    /// Keeps a workflow's text; the same text is kept once.
+    fn keep_workflow<'a>(&'a self, source: &'a str) -> Stored<'a, TextHash>;
+
+    /// A kept workflow, parsed.
+    fn workflow<'a>(&'a self, hash: &'a TextHash) -> Stored<'a, Option<Arc<Workflow>>>;
+
+    /// Begins a run of a kept workflow.
+    fn start<'a>(&'a self, workflow: &'a TextHash, start: Start) -> Stored<'a, Executed>;
+
+    /// Decides and commits a command about a run that has begun.
+    fn execute(&self, command: Command) -> Stored<'_, Executed>;
+
+    /// Claims ready tasks for a worker, the longest waiting first; each through
+    /// [`Command::Claim`].
+    fn claim(&self, claim: Claim) -> Stored<'_, Vec<Claimed>>;
+
+    /// Keeps the leases of a worker. Gives the tasks that are not its any more, each with the
+    /// refusal: the worker stops them.
+    fn heartbeat<'a>(
+        &'a self,
+        tasks: &'a [(TaskId, u64)],
+        lease_ms: u64,
+    ) -> Stored<'a, Vec<(TaskId, Refusal)>>;
+
+    /// What the expressions of a claimed task's prompt read.
+    fn view<'a>(
+        &'a self,
+        task: &'a TaskId,
+        reads: &'a [expr::Reference],
+    ) -> Stored<'a, Map<String, Value>>;
+
+    /// Timers that are due, the longest due first. They stay until they are fired.
+    fn due(&self, max: usize) -> Stored<'_, Vec<TimerRow>>;
+
+    /// Tasks in progress whose lease has ended, with their fences.
+    fn expired(&self, max: usize) -> Stored<'_, Vec<(TaskId, u64)>>;
+
+    fn run<'a>(&'a self, run: &'a RunId) -> Stored<'a, Option<RunRow>>;
+
+    fn input<'a>(&'a self, run: &'a RunId) -> Stored<'a, Option<Value>>;
+
+    fn task<'a>(&'a self, task: &'a TaskId) -> Stored<'a, Option<TaskRow>>;
+
+    /// The events of a run after a number, in order.
+    fn events<'a>(&'a self, run: &'a RunId, after: u64, max: usize) -> Stored<'a, Vec<Event>>;
+
+    /// Notices that were not acknowledged, each with its number in the outbox.
+    fn notices(&self, max: usize) -> Stored<'_, Vec<(u64, Notice)>>;
+
+    /// Takes notices out of the outbox.
+    fn acknowledge<'a>(&'a self, notices: &'a [u64]) -> Stored<'a, ()>;
+}
+
+/// What a worker wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    pub worker: String,
+    pub max: usize,
+    pub lease_ms: u64,
+    /// Only tasks of these assignees; empty means of anybody.
+    pub assignees: Vec<String>,
+    /// Only tasks of this run.
+    pub run: Option<RunId>,
+}
+
+/// A task in a worker's hands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claimed {
+    /// As it is after the claim: its `fence` goes with every word about it.
+    pub task: TaskRow,
+    pub workflow: TextHash,
+}
+
+/// Why a store cannot do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct StoreError {
+    pub kind: StoreErrorKind,
+    /// A sentence that says what to do next.
+    pub message: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum StoreErrorKind {
+    /// The database cannot be reached or is busy: try again.
+    Unavailable,
+    /// The disk is full or refuses to keep what it was given.
+    NotKept,
+    /// What is stored cannot be read.
+    Corrupt,
+    /// The database was made by a newer version.
+    TooNew,
+    /// There is no workflow with this hash.
+    NoSuchWorkflow,
+}
