@@ -2,17 +2,21 @@
 //! not something git mends, and a worktree that somebody tampered with is one it will not remove.
 #![expect(
     clippy::disallowed_methods,
+    clippy::disallowed_types,
     reason = "these are git's own files and the worktrees we made, not the project's files"
 )]
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::{Error, ErrorKind};
+
+/// The most that is read of a file with one line.
+const LINE_BYTES_MAX: u64 = 16 * 1024;
 
 /// The directories in a directory, in order; none if it does not exist.
 pub(crate) fn folders(dir: &Path) -> Result<Vec<PathBuf>, Error> {
@@ -30,17 +34,39 @@ pub(crate) fn folders(dir: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(found)
 }
 
-/// The first line of a small file, if there is such a file.
+/// The first line of a small file, if there is such a file and it is nothing else: what runs in
+/// a worktree could have put a pipe there, and reading it would not end.
 pub(crate) fn first_line(path: &Path) -> Option<Vec<u8>> {
-    let bytes = fs::read(path).ok()?;
+    if !fs::symlink_metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).ok()?;
+    file.take(LINE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
     let line = bytes.split(|byte| *byte == b'\n').next()?;
     Some(line.to_owned())
 }
 
-/// A path as git writes it into its files; a relative one is relative to `from`.
+/// A path as git writes it into its files; a relative one is relative to `from`. No link is
+/// followed: it could lead out of the worktree, and what it leads to might be removed.
 pub(crate) fn path_from(bytes: &[u8], from: &Path) -> PathBuf {
-    let joined = from.join(OsStr::from_bytes(bytes));
-    fs::canonicalize(&joined).unwrap_or(joined)
+    let mut path = PathBuf::new();
+    for component in from.join(OsStr::from_bytes(bytes)).components() {
+        match component {
+            Component::ParentDir => drop(path.pop()),
+            Component::CurDir => {}
+            other => path.push(other),
+        }
+    }
+    path
+}
+
+/// Whether two paths are the same place.
+pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
+    match (fs::canonicalize(one), fs::canonicalize(other)) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
 }
 
 /// Writes a file as a whole or not at all.

@@ -46,6 +46,9 @@ const SETTINGS: &[&str] = &[
     "protocol.fd.allow=never",
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
+    // What a sparse checkout leaves out would look deleted in a worktree of ours.
+    "core.sparseCheckout=false",
+    "core.splitIndex=false",
     "gc.auto=0",
     "maintenance.auto=false",
     "init.defaultBranch=main",

@@ -4,7 +4,7 @@ use exec::Cancel;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::http::{ForgeLimits, Http, Reply, Request};
+use crate::http::{ForgeLimits, Http, Once, Reply, Request};
 use crate::{Branch, Error, ErrorKind, NewPull, Project, Published, Pull, Readiness, Secret};
 
 /// The label on pull requests that a person has to mend.
@@ -152,8 +152,8 @@ impl GitHub {
         loop {
             let request = self.opening(new, prefix, draft);
             let reply = match self.http.call_once(&request).await? {
-                Ok(reply) => reply,
-                Err(unsure) => {
+                Once::Answered(reply) => reply,
+                Once::Unsure(unsure) => {
                     number += 1;
                     if let Ok(Some(pull)) = self.find_open(&new.head).await {
                         return Ok((pull, false));

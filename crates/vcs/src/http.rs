@@ -72,6 +72,13 @@ pub(crate) struct Reply {
     pub(crate) body: Value,
 }
 
+/// What is known of a request that must not be done twice.
+pub(crate) enum Once {
+    Answered(Reply),
+    /// Nobody knows whether it was done, and why.
+    Unsure(Error),
+}
+
 /// How one attempt ended.
 enum Attempt {
     Reply(Reply),
@@ -121,36 +128,34 @@ impl Http {
 
     /// Makes a request that may be made twice without harm, until there is an answer.
     pub(crate) async fn call(&self, request: &Request) -> Result<Reply, Error> {
-        let mut wait = self.limits.wait_ms_first;
-        for number in 1.. {
-            let (pause, error) = match self.attempt(request).await? {
-                Attempt::Reply(reply) => return Ok(reply),
-                Attempt::Wait(pause, error) => (pause, error),
-                Attempt::Unsure(error) => (Duration::from_millis(wait), error),
+        let mut number = 0;
+        loop {
+            number += 1;
+            let error = match self.call_once(request).await? {
+                Once::Answered(reply) => return Ok(reply),
+                Once::Unsure(error) => error,
             };
             if number >= self.limits.attempts_max {
                 return Err(error);
             }
-            self.unless_cancelled(tokio::time::sleep(pause)).await?;
-            wait = wait.saturating_mul(2).min(self.limits.wait_ms_max);
+            self.pause(number).await?;
         }
-        Err(Error::new(ErrorKind::Failed, "no attempt was made"))
     }
 
-    /// Makes a request that must not be done twice. `None` says that nobody knows whether it was
-    /// done, and why.
-    pub(crate) async fn call_once(&self, request: &Request) -> Result<Result<Reply, Error>, Error> {
-        for number in 1.. {
+    /// Makes a request that must not be done twice: again only if it was surely not done.
+    pub(crate) async fn call_once(&self, request: &Request) -> Result<Once, Error> {
+        let mut number = 0;
+        loop {
+            number += 1;
             match self.attempt(request).await? {
-                Attempt::Reply(reply) => return Ok(Ok(reply)),
-                Attempt::Unsure(error) => return Ok(Err(error)),
+                Attempt::Reply(reply) => return Ok(Once::Answered(reply)),
+                Attempt::Unsure(error) => return Ok(Once::Unsure(error)),
                 Attempt::Wait(_, error) if number >= self.limits.attempts_max => return Err(error),
                 Attempt::Wait(pause, _) => {
                     self.unless_cancelled(tokio::time::sleep(pause)).await?;
                 }
             }
         }
-        Err(Error::new(ErrorKind::Failed, "no attempt was made"))
     }
 
     /// The pause before a request is made again after nobody knew.
@@ -216,10 +221,11 @@ impl Http {
             let wait = asked.unwrap_or(Duration::from_millis(self.limits.wait_ms_first));
             let limit = self.limits.wait_ms_max;
             let message = format!(
-                "{} wants to be left alone for {} s, and `wait_ms_max` is {limit}: {words}; try \
-                 again later",
+                "{} wants to be left alone for {} s: {words}; try again later (`wait_ms_max` is \
+                 {limit}, `attempts_max` is {})",
                 self.host(),
-                wait.as_secs()
+                wait.as_secs(),
+                self.limits.attempts_max
             );
             let error = Error::new(ErrorKind::RateLimited, message);
             return match wait > Duration::from_millis(limit) {
@@ -330,14 +336,6 @@ impl Http {
     }
 
     fn unsent(&self, error: &reqwest::Error) -> Result<Attempt, Error> {
-        if error.is_timeout() && !error.is_connect() {
-            let limit = self.limits.call_ms_max;
-            let message = format!(
-                "{} did not answer within `call_ms_max` ({limit} ms); try again later",
-                self.host()
-            );
-            return Ok(Attempt::Unsure(Error::new(ErrorKind::TimedOut, message)));
-        }
         let broken = self.broken(error);
         Ok(match error.is_connect() {
             true => Attempt::Wait(Duration::from_millis(self.limits.wait_ms_first), broken),
@@ -346,10 +344,17 @@ impl Http {
     }
 
     fn broken(&self, error: &reqwest::Error) -> Error {
+        let host = self.host();
+        if error.is_timeout() && !error.is_connect() {
+            let limit = self.limits.call_ms_max;
+            let message =
+                format!("{host} did not answer within `call_ms_max` ({limit} ms); try again later");
+            return Error::new(ErrorKind::TimedOut, message);
+        }
+        let causes = self.token.scrub(&causes(error));
         let message = format!(
-            "{} cannot be reached, or broke off: {}; check the network and the forge's base URL",
-            self.host(),
-            self.token.scrub(&causes(error))
+            "{host} cannot be reached, or broke off: {causes}; check the network and the forge's \
+             base URL"
         );
         Error::new(ErrorKind::Unreachable, message)
     }

@@ -1,8 +1,9 @@
 //! Pushing a branch to a remote: never by force, never asking, and failures told apart.
 //!
-//! The user's own credentials are tried first (their helpers, their SSH agent), then the token
-//! that was handed in, which goes to git through the environment and to no other host. Hooks of
-//! the user's checkout do not run; those of the remote do, and their words are passed on.
+//! The user's own credentials are tried first (their helpers, their SSH agent). If those do not do,
+//! the token that was handed in is, alone: their helpers would keep it for good. It goes to git
+//! through the environment and to no other host. Hooks of the user's checkout do not run; those of
+//! the remote do, and their words are passed on.
 
 use std::time::Duration;
 
@@ -72,42 +73,54 @@ impl Repository {
             );
             Error::new(ErrorKind::UnknownRevision, message)
         })?;
-        let (git, call) = self.prepare(push, &remote);
-        let outcome = git.ask(&call)?;
-        let report = Report::of(&outcome, push.token.as_ref());
-        if !outcome.is_success() {
-            return Err(report.error(push, &remote));
-        }
+        let plain = attempt(push, &remote, &self.git, &opening(push));
+        let report = match (plain, &push.token, remote.https_origin()) {
+            (Err(error), Some(token), Some(origin))
+                if error.kind() == ErrorKind::Unauthorized && !token.is_empty() =>
+            {
+                let git = self.git.clone().variable(TOKEN_VARIABLE, token.expose());
+                let call = opening(push)
+                    .setting("credential.helper=")
+                    .setting(format!("credential.{origin}.helper="))
+                    .setting(format!("credential.{origin}.helper={TOKEN_HELPER}"));
+                attempt(push, &remote, &git, &call)?
+            }
+            (plain, _, _) => plain?,
+        };
         Ok(Pushed {
             commit,
             was_there: report.was_there(),
             remote_words: report.words,
         })
     }
+}
 
-    fn prepare(&self, push: &Push, remote: &Remote) -> (Git, Call) {
-        let reference = push.branch.reference();
-        let mut git = self.git.clone();
-        let mut call = Call::new(["push", "--porcelain", "--no-verify", "--no-follow-tags"])
-            .args([
-                "--no-signed",
-                "--recurse-submodules=no",
-                "--no-force-with-lease",
-            ])
-            .args(["--", &push.remote])
-            .arg(format!("{reference}:{reference}"))
-            // A mirror would be pushed by force, and with everything.
-            .setting(format!("remote.{}.mirror=false", push.remote))
-            // A connection on which nothing moves is not waited for to the end.
-            .setting("http.lowSpeedLimit=1")
-            .setting("http.lowSpeedTime=60")
-            .limit(Limit::new("the push's timeout", push.timeout));
-        if let (Some(token), Some(origin)) = (&push.token, remote.https_origin()) {
-            git = git.variable(TOKEN_VARIABLE, token.expose());
-            call = call.setting(format!("credential.{origin}.helper={TOKEN_HELPER}"));
-        }
-        (git, call)
+fn attempt(push: &Push, remote: &Remote, git: &Git, call: &Call) -> Result<Report, Error> {
+    let outcome = git.ask(call)?;
+    let report = Report::of(&outcome, push.token.as_ref());
+    match outcome.is_success() {
+        true => Ok(report),
+        false => Err(report.error(push, remote)),
     }
+}
+
+/// The call without any credentials of ours.
+fn opening(push: &Push) -> Call {
+    let reference = push.branch.reference();
+    Call::new(["push", "--porcelain", "--no-verify", "--no-follow-tags"])
+        .args([
+            "--no-signed",
+            "--recurse-submodules=no",
+            "--no-force-with-lease",
+        ])
+        .args(["--", &push.remote])
+        .arg(format!("{reference}:{reference}"))
+        // A mirror would be pushed by force, and with everything.
+        .setting(format!("remote.{}.mirror=false", push.remote))
+        // A connection on which nothing moves is not waited for to the end.
+        .setting("http.lowSpeedLimit=1")
+        .setting("http.lowSpeedTime=60")
+        .limit(Limit::new("the push's timeout", push.timeout))
 }
 
 /// What git and the remote said.
@@ -171,13 +184,14 @@ impl Report {
                          another name, or look at what is there";
             return (ErrorKind::NotFastForward, cause.to_owned());
         }
+        let complaint = crate::complaint::complaint(&self.said);
         let said = self.said.to_ascii_lowercase();
         for (kind, signs, cause) in CAUSES {
             if signs.iter().any(|sign| said.contains(sign)) {
-                return (*kind, (*cause).to_owned());
+                return (*kind, format!("{cause} ({complaint})"));
             }
         }
-        (ErrorKind::Failed, crate::complaint::complaint(&self.said))
+        (ErrorKind::Failed, complaint)
     }
 }
 

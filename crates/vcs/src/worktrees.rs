@@ -80,9 +80,7 @@ impl Worktrees {
         let made = self.add(&job, &path, checkout);
         if made.is_err() {
             // What is half made says whose it is; should this fail too, reconciling removes it.
-            for found in self.list()?.iter().filter(|found| found.job == job) {
-                let _ = self.remove(found);
-            }
+            let _ = self.remove_of(&job);
         }
         made
     }
@@ -133,9 +131,8 @@ impl Worktrees {
             Error::new(ErrorKind::UnknownRevision, message)
         })?;
         let reason = self.reason(job);
-        let call = Call::new(["worktree", "add", "--quiet", "--lock", "--reason", &reason])
-            .setting("core.sparseCheckout=false")
-            .limit(WHOLE);
+        let call =
+            Call::new(["worktree", "add", "--quiet", "--lock", "--reason", &reason]).limit(WHOLE);
         let call = match checkout {
             Checkout::Commit(commit) => {
                 call.args(["--detach", "--"]).arg(path).arg(commit.as_str())
@@ -190,7 +187,7 @@ impl Worktrees {
         let points_here = match disk::first_line(&link) {
             Some(line) => line
                 .strip_prefix(b"gitdir: ")
-                .is_some_and(|target| disk::path_from(target, path) == disk::path_from(b"", admin)),
+                .is_some_and(|target| disk::is_same(&disk::path_from(target, path), admin)),
             None => !link.is_dir(),
         };
         !holds_theirs && points_here
@@ -204,7 +201,7 @@ impl Worktrees {
             return None;
         }
         let link = disk::first_line(&admin.join("gitdir"));
-        let link = link.map(|line| admin.join(disk::path_from(&line, &admin)));
+        let link = link.map(|line| disk::path_from(&line, &admin));
         Some(Registered {
             job: job.to_owned(),
             path: link.and_then(|link| link.parent().map(Path::to_owned)),

@@ -10,10 +10,15 @@
 )]
 
 mod fixture;
+mod peer;
+mod scripted;
 
 mod branches;
 mod commits;
 mod crashes;
+mod emulator;
 mod facts;
+mod forge;
 mod patches;
+mod pushing;
 mod worktrees;

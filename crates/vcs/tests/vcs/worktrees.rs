@@ -225,3 +225,97 @@ fn a_sparse_checkout_does_not_delete_what_it_leaves_out() {
     assert!(worktree.path().join("src/main.rs").exists());
     assert!(worktree.changes(&Paths::All).unwrap().is_empty());
 }
+
+#[test]
+fn what_a_link_leads_to_is_not_removed_and_a_pipe_is_not_waited_for() {
+    use std::os::unix::fs::symlink;
+    let stage = Stage::clean();
+    let theirs = stage.dir.path().join("theirs");
+    write(&theirs.join("notes.txt"), "precious");
+    git(&theirs, &["init", "--quiet", "repository"]);
+    for (job, target) in [
+        ("j1", theirs.join("notes.txt")),
+        ("j2", theirs.join("repository/.git")),
+        ("j3", stage.project().join(".git")),
+        ("j4", theirs.join("nothing")),
+    ] {
+        let link = stage.worktree(job).path().join(".git");
+        fs::remove_file(&link).unwrap();
+        symlink(&target, &link).unwrap();
+    }
+    // The whole directory is a link.
+    let moved = stage.worktree("j5");
+    fs::rename(moved.path(), theirs.join("moved")).unwrap();
+    symlink(theirs.join("moved"), moved.path()).unwrap();
+    let piped = stage.worktree("j6");
+    fs::remove_file(piped.path().join(".git")).unwrap();
+    let made = std::process::Command::new("mkfifo")
+        .arg(piped.path().join(".git"))
+        .status();
+    assert!(made.unwrap().success());
+    let before = contents(&theirs);
+    assert_eq!(stage.worktrees().reconcile(|_| false).unwrap().len(), 6);
+    assert_eq!(contents(&theirs), before);
+    assert!(stage.project().join(".git/HEAD").exists());
+    assert!(!piped.path().exists());
+    assert!(stage.worktrees().list().unwrap().is_empty());
+}
+
+#[test]
+fn repositories_of_every_kind_have_worktrees() {
+    let check = |project: &Path, folder: &Path| {
+        let repository = vcs::Repository::open(&vcs::Git::at(project)).unwrap();
+        let worktrees = Worktrees::new(&repository, folder, OWNER).unwrap();
+        let at = Checkout::Commit(repository.head_commit().unwrap());
+        let worktree = worktrees.make("j1", &at).unwrap();
+        assert!(worktree.changes(&Paths::All).unwrap().is_empty());
+        write(&worktree.path().join("new.txt"), "new\n");
+        let commit = worktree.commit(&new_commit("new", Paths::All)).unwrap();
+        let branch = Branch::of_job(Purpose::Finished, "j1", "new");
+        repository.make_branch(&branch, &commit).unwrap();
+        let changes = repository.changes(worktree.base(), &commit).unwrap();
+        assert_eq!(changes.len(), 1);
+        worktrees.remove_of("j1").unwrap();
+        assert!(!folder.exists());
+    };
+    let stage = Stage::clean();
+    let bare = stage.with_origin();
+    check(&bare, &stage.folder());
+    // Inside the user's checkout, if that is where they want it.
+    check(
+        &stage.project(),
+        &stage.project().join(".drawloom/worktrees"),
+    );
+    // From a worktree of the user's own.
+    let linked = stage.dir.path().join("linked");
+    let path = linked.to_str().unwrap();
+    git(
+        &stage.project(),
+        &["worktree", "add", "--quiet", "--detach", path],
+    );
+    check(&linked, &stage.folder());
+    // With the other kind of names.
+    let other = stage.dir.path().join("sha256");
+    fs::create_dir(&other).unwrap();
+    git(&other, &["init", "--quiet", "--object-format=sha256"]);
+    git(&other, &["commit", "--quiet", "--allow-empty", "-m", "x"]);
+    check(&other, &stage.folder());
+    // With a submodule, and as one.
+    let parent = stage.dir.path().join("parent");
+    fs::create_dir(&parent).unwrap();
+    git(&parent, &["init", "--quiet"]);
+    let add = [
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+    ];
+    git(
+        &parent,
+        &[&add[..], &[bare.to_str().unwrap(), "sub"]].concat(),
+    );
+    git(&parent, &["commit", "--quiet", "-m", "x"]);
+    check(&parent, &stage.folder());
+    check(&parent.join("sub"), &stage.folder());
+}

@@ -1,0 +1,442 @@
+//! A forge that misbehaves: limits, faults, redirects, floods, silence and odd answers.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use vcs::{
+    Branch, Error, ErrorKind, ForgeLimits, GitHub, MANUAL_FIX_LABEL, NewPull, Project, Published,
+    Readiness, Secret,
+};
+
+use crate::scripted::{Act, Scripted, reply, reply_with};
+
+const TOKEN: &str = "ghp_the-tests-own-token";
+const PULL: &str = r#"{"number":7,"html_url":"https://h/o/r/pull/7","draft":false,"state":"open","head":{"ref":"builder/j1-x","label":"octo:builder/j1-x"}}"#;
+const DRAFT: &str = r#"{"number":7,"html_url":"https://h/o/r/pull/7","draft":true,"state":"open","head":{"ref":"builder/j1-x","label":"octo:builder/j1-x"}}"#;
+const LIST: &str = "GET /repos/octo/hello/pulls";
+const OPEN: &str = "POST /repos/octo/hello/pulls";
+const UPDATE: &str = "PATCH /repos/octo/hello/pulls/7";
+const LABEL: &str = "POST /repos/octo/hello/issues/7/labels";
+const MAKE_LABEL: &str = "POST /repos/octo/hello/labels";
+
+const LIMITS: ForgeLimits = ForgeLimits {
+    connect_ms_max: 2000,
+    call_ms_max: 1500,
+    response_bytes_max: 256 * 1024,
+    attempts_max: 3,
+    wait_ms_max: 2000,
+    wait_ms_first: 10,
+};
+
+fn github(base: &str) -> GitHub {
+    let project = Project::new("github.com", "octo/hello").unwrap();
+    GitHub::new(base, &project, Secret::new(TOKEN), LIMITS).unwrap()
+}
+
+fn pull() -> NewPull {
+    NewPull {
+        title: "feat: x".to_owned(),
+        body: "Body.".to_owned(),
+        head: Branch::parse("builder/j1-x").unwrap(),
+        base: Branch::parse("main").unwrap(),
+        readiness: Readiness::Ready,
+        labels: Vec::new(),
+    }
+}
+
+fn draft() -> NewPull {
+    NewPull {
+        readiness: Readiness::Draft,
+        labels: vec![MANUAL_FIX_LABEL.to_owned()],
+        ..pull()
+    }
+}
+
+fn list(pulls: &str) -> Act {
+    reply(200, &format!("[{pulls}]"))
+}
+
+async fn publish(acts: Vec<Act>, new: &NewPull) -> (Result<Published, Error>, Scripted) {
+    let forge = Scripted::start(acts);
+    let result = github(&forge.url).publish(new).await;
+    for request in forge.received() {
+        let bearer = format!("authorization: bearer {}", TOKEN.to_ascii_lowercase());
+        assert!(request.headers.contains(&bearer), "{request:?}");
+    }
+    (result, forge)
+}
+
+/// Publishes against a script and compares what was asked of the forge.
+#[track_caller]
+fn check_lines(forge: &Scripted, expected: &[&str]) {
+    assert_eq!(forge.lines(), expected);
+}
+
+#[track_caller]
+fn check_error(result: Result<Published, Error>, kind: ErrorKind, parts: &[&str]) {
+    let error = result.unwrap_err();
+    let text = error.to_string();
+    assert_eq!(error.kind(), kind, "{text}");
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in: {text}");
+    }
+    assert!(!text.contains(TOKEN), "{text}");
+    assert!(text.len() < 2000, "{text}");
+}
+
+#[tokio::test]
+async fn a_pull_request_is_opened_with_what_was_asked() {
+    let acts = vec![list(""), reply(201, PULL)];
+    let (published, forge) = publish(acts, &pull()).await;
+    let published = published.unwrap();
+    assert_eq!((published.pull.number, published.was_there), (7, false));
+    assert!(published.notes.is_empty());
+    check_lines(&forge, &[LIST, OPEN]);
+    let received = forge.received();
+    assert!(
+        received[0].line.contains("head=octo%3Abuilder%2Fj1-x"),
+        "{}",
+        received[0].line
+    );
+    let body = &received[1].body;
+    assert_eq!(body["head"], "builder/j1-x");
+    assert_eq!(body["base"], "main");
+    assert_eq!(body["draft"], false);
+    assert!(
+        received[1]
+            .headers
+            .contains("accept: application/vnd.github+json")
+    );
+}
+
+#[tokio::test]
+async fn publishing_again_finds_what_is_there() {
+    let (published, forge) = publish(vec![list(PULL), reply(200, PULL)], &pull()).await;
+    assert!(published.unwrap().was_there);
+    check_lines(&forge, &[LIST, UPDATE]);
+    // Servers that do not know the question list others' pull requests.
+    let fork = PULL.replace("octo:", "fork:");
+    let other = PULL.replace("j1-x", "j2-x");
+    let closed = PULL.replace("open", "closed");
+    let acts = vec![list(&[fork, other, closed].join(",")), reply(201, PULL)];
+    let (published, forge) = publish(acts, &pull()).await;
+    assert!(!published.unwrap().was_there);
+    check_lines(&forge, &[LIST, OPEN]);
+    // Somebody was faster.
+    let exists = r#"{"message":"Validation Failed","errors":[{"message":"A pull request already exists for octo:builder/j1-x."}]}"#;
+    let acts = vec![list(""), reply(422, exists), list(PULL), reply(200, PULL)];
+    let (published, forge) = publish(acts, &pull()).await;
+    assert!(published.unwrap().was_there);
+    check_lines(&forge, &[LIST, OPEN, LIST, UPDATE]);
+}
+
+#[tokio::test]
+async fn a_draft_is_labelled_and_a_label_is_made() {
+    let acts = vec![list(""), reply(201, DRAFT), reply(200, "[]")];
+    let (published, forge) = publish(acts, &draft()).await;
+    assert!(published.unwrap().pull.draft);
+    check_lines(&forge, &[LIST, OPEN, LABEL]);
+    assert_eq!(forge.received()[1].body["draft"], true);
+    assert_eq!(forge.received()[2].body["labels"][0], MANUAL_FIX_LABEL);
+    let missing =
+        r#"{"message":"Validation Failed","errors":[{"field":"label","code":"missing"}]}"#;
+    let made = [
+        reply(201, "{}"),
+        reply(
+            422,
+            r#"{"message":"Validation Failed","errors":[{"code":"already_exists","field":"name"}]}"#,
+        ),
+    ];
+    for made in made {
+        let acts = vec![
+            list(""),
+            reply(201, DRAFT),
+            reply(422, missing),
+            made,
+            reply(200, "[]"),
+        ];
+        let (published, forge) = publish(acts, &draft()).await;
+        assert!(published.unwrap().notes.is_empty());
+        check_lines(&forge, &[LIST, OPEN, LABEL, MAKE_LABEL, LABEL]);
+    }
+    // A label that cannot be put there is said, and no failure.
+    let acts = vec![
+        list(""),
+        reply(201, DRAFT),
+        reply(403, r#"{"message":"Resource not accessible"}"#),
+    ];
+    let (published, _) = publish(acts, &draft()).await;
+    let notes = published.unwrap().notes;
+    assert!(
+        notes[0].contains("needs-manual-fix") && notes[0].contains("not accessible"),
+        "{notes:?}"
+    );
+}
+
+#[tokio::test]
+async fn where_there_are_no_drafts_the_title_says_so() {
+    let no_drafts = r#"{"message":"Draft pull requests are not supported in this repository."}"#;
+    let acts = vec![
+        list(""),
+        reply(422, no_drafts),
+        reply(201, PULL),
+        reply(200, "[]"),
+    ];
+    let (published, forge) = publish(acts, &draft()).await;
+    let published = published.unwrap();
+    assert!(!published.pull.draft);
+    assert!(published.notes[0].contains("does not allow drafts"));
+    check_lines(&forge, &[LIST, OPEN, OPEN, LABEL]);
+    let body = &forge.received()[2].body;
+    assert_eq!(
+        (&body["title"], &body["draft"]),
+        (&"[draft] feat: x".into(), &false.into())
+    );
+    // And again when it is brought up to date.
+    let acts = vec![list(PULL), reply(200, PULL), reply(200, "[]")];
+    let (_, forge) = publish(acts, &draft()).await;
+    assert_eq!(forge.received()[1].body["title"], "[draft] feat: x");
+    // A draft that is ready now stays one until somebody says so, and that is said.
+    let (published, _) = publish(vec![list(DRAFT), reply(200, DRAFT)], &pull()).await;
+    assert!(published.unwrap().notes[0].contains("draft still"));
+}
+
+#[tokio::test]
+async fn refusals_say_what_to_do() {
+    for (status, body, kind, parts) in [
+        (
+            401,
+            r#"{"message":"Bad credentials"}"#,
+            ErrorKind::Unauthorized,
+            &["Bad credentials", "GITHUB_TOKEN"][..],
+        ),
+        (
+            403,
+            r#"{"message":"Resource not accessible by personal access token"}"#,
+            ErrorKind::Unauthorized,
+            &["write pull requests"],
+        ),
+        (
+            404,
+            r#"{"message":"Not Found"}"#,
+            ErrorKind::NotFound,
+            &["octo/hello"],
+        ),
+        (
+            422,
+            r#"{"message":"Validation Failed","errors":[{"field":"head","code":"invalid"},"No commits between main and x"]}"#,
+            ErrorKind::Refused,
+            &["head invalid", "No commits between", "pushed"],
+        ),
+        (410, "{}", ErrorKind::Refused, &["410"]),
+        (418, "<html>teapot</html>", ErrorKind::Failed, &["418"]),
+        (400, "null", ErrorKind::Failed, &["400"]),
+    ] {
+        let (result, forge) = publish(vec![list(""), reply(status, body)], &pull()).await;
+        check_error(result, kind, parts);
+        check_lines(&forge, &[LIST, OPEN]);
+    }
+    let words = format!(
+        r#"{{"message":"your token is {TOKEN}\n{}"}}"#,
+        "x".repeat(5000)
+    );
+    let (result, _) = publish(vec![reply(401, &words)], &pull()).await;
+    check_error(result, ErrorKind::Unauthorized, &["[token removed]"]);
+}
+
+#[tokio::test]
+async fn a_limit_is_waited_for_if_it_is_short() {
+    let soon = ("retry-after", "1");
+    let secondary = r#"{"message":"You have exceeded a secondary rate limit."}"#;
+    for limited in [
+        reply_with(429, &[soon], "{}"),
+        reply_with(403, &[soon], secondary),
+        reply(403, secondary),
+        reply_with(
+            403,
+            &[
+                ("x-ratelimit-remaining", "0"),
+                ("x-ratelimit-reset", "1794823201"),
+                ("date", "Mon, 16 Nov 2026 10:00:00 GMT"),
+            ],
+            r#"{"message":"API rate limit exceeded"}"#,
+        ),
+        reply_with(503, &[soon], "busy"),
+    ] {
+        let acts = vec![limited.clone(), list(""), limited, reply(201, PULL)];
+        let (published, forge) = publish(acts, &pull()).await;
+        assert_eq!(published.unwrap().pull.number, 7);
+        check_lines(&forge, &[LIST, LIST, OPEN, OPEN]);
+    }
+    let began = Instant::now();
+    for headers in [
+        &[("retry-after", "3600")][..],
+        &[
+            ("x-ratelimit-remaining", "0"),
+            ("x-ratelimit-reset", "1794826800"),
+            ("date", "Mon, 16 Nov 2026 10:00:00 GMT"),
+        ],
+    ] {
+        let (result, forge) = publish(vec![reply_with(429, headers, "{}")], &pull()).await;
+        check_error(result, ErrorKind::RateLimited, &["3600 s", "wait_ms_max"]);
+        assert_eq!(forge.lines().len(), 1);
+    }
+    // It never ends.
+    let (result, forge) = publish(vec![reply(429, "{}")], &pull()).await;
+    check_error(result, ErrorKind::RateLimited, &["later"]);
+    assert_eq!(forge.lines().len(), 3);
+    assert!(began.elapsed() < Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn a_fault_is_tried_again_and_nothing_is_opened_twice() {
+    for fault in [
+        reply(502, "<html>"),
+        reply(500, "{}"),
+        Act::Break,
+        Act::Hang,
+    ] {
+        // It was opened all the same.
+        let acts = vec![fault.clone(), list(""), fault.clone(), list(PULL)];
+        let (published, forge) = publish(acts, &pull()).await;
+        assert_eq!(published.unwrap().pull.number, 7, "{fault:?}");
+        check_lines(&forge, &[LIST, LIST, OPEN, LIST]);
+        // It was not.
+        let acts = vec![list(""), fault.clone(), list(""), reply(201, PULL)];
+        let (published, forge) = publish(acts, &pull()).await;
+        assert_eq!(published.unwrap().pull.number, 7, "{fault:?}");
+        check_lines(&forge, &[LIST, OPEN, LIST, OPEN]);
+    }
+    for (fault, kind) in [
+        (reply(500, r#"{"message":"down"}"#), ErrorKind::Unreachable),
+        (Act::Break, ErrorKind::Unreachable),
+        (Act::Hang, ErrorKind::TimedOut),
+    ] {
+        let (result, forge) = publish(vec![fault], &pull()).await;
+        check_error(result, kind, &["127.0.0.1"]);
+        assert_eq!(forge.lines().len(), 3, "attempts_max");
+    }
+    let result = github("http://127.0.0.1:9").publish(&pull()).await;
+    check_error(result, ErrorKind::Unreachable, &["base URL"]);
+}
+
+#[tokio::test]
+async fn the_token_goes_to_no_other_host() {
+    let elsewhere = Scripted::start(vec![list("")]);
+    for status in [301, 302, 307, 308] {
+        let to = format!("{}/repos/x", elsewhere.url);
+        let (result, _) =
+            publish(vec![reply_with(status, &[("location", &to)], "")], &pull()).await;
+        check_error(result, ErrorKind::Refused, &["not taken there"]);
+    }
+    let (result, _) = publish(
+        vec![reply_with(
+            302,
+            &[("location", "https://u:p@evil.example/")],
+            "",
+        )],
+        &pull(),
+    )
+    .await;
+    check_error(result, ErrorKind::Refused, &["***@evil.example"]);
+    assert!(elsewhere.received().is_empty());
+    // A repository that has moved on the same host is followed, but not in a circle.
+    let moved = reply_with(301, &[("location", "/repositories/1/pulls")], "");
+    let kept = reply_with(307, &[("location", "/repositories/1/pulls")], "");
+    let acts = vec![moved.clone(), list(""), kept, reply(201, PULL)];
+    let (published, forge) = publish(acts, &pull()).await;
+    assert!(published.is_ok());
+    let there = ["GET /repositories/1/pulls", "POST /repositories/1/pulls"];
+    check_lines(&forge, &[LIST, there[0], OPEN, there[1]]);
+    assert_eq!(forge.received()[3].body["head"], "builder/j1-x");
+    let (result, forge) = publish(vec![moved.clone()], &pull()).await;
+    check_error(result, ErrorKind::Refused, &["sends us on"]);
+    assert_eq!(forge.lines().len(), 4);
+    // What would become a reading is not followed.
+    let (result, _) = publish(vec![list(""), moved], &pull()).await;
+    check_error(result, ErrorKind::Refused, &["remote's address"]);
+}
+
+#[tokio::test]
+async fn answers_that_are_no_answers_are_refused() {
+    for body in ["", "<html>", "{", "[]]"] {
+        let (result, _) = publish(vec![reply(200, body)], &pull()).await;
+        check_error(result, ErrorKind::BadAnswer, &["base URL"]);
+    }
+    for body in ["{}", "null", "7", r#"[{"head":{"ref":"builder/j1-x"}}]"#] {
+        let (result, _) = publish(vec![reply(200, body)], &pull()).await;
+        check_error(result, ErrorKind::BadAnswer, &["cannot be understood"]);
+    }
+    let began = Instant::now();
+    let (result, _) = publish(vec![Act::Flood(64 * 1024 * 1024)], &pull()).await;
+    check_error(result, ErrorKind::TooLarge, &["response_bytes_max"]);
+    assert!(began.elapsed() < Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn cancelling_ends_a_request_and_a_wait() {
+    for act in [Act::Hang, reply_with(429, &[("retry-after", "2")], "{}")] {
+        let forge = Scripted::start(vec![act]);
+        let cancel = exec::Cancel::default();
+        let github = github(&forge.url).cancel(cancel.clone());
+        thread::spawn(move || {
+            thread::sleep(Duration::from_millis(200));
+            cancel.cancel();
+        });
+        let began = Instant::now();
+        check_error(github.publish(&pull()).await, ErrorKind::Cancelled, &[]);
+        assert!(began.elapsed() < Duration::from_secs(1));
+    }
+}
+
+#[tokio::test]
+async fn long_titles_and_bodies_are_cut_to_what_github_takes() {
+    let new = NewPull {
+        title: format!("feat:\n{}", "ä".repeat(400)),
+        body: format!("Errors:\n```\n{}\n```\n", "é ".repeat(60_000)),
+        ..pull()
+    };
+    let (_, forge) = publish(vec![list(""), reply(201, PULL)], &new).await;
+    let sent = &forge.received()[1].body;
+    let count = |field: &str| sent[field].as_str().unwrap().chars().count();
+    assert_eq!(count("title"), 256);
+    assert_eq!(count("body"), 65_536);
+    let body = sent["body"].as_str().unwrap();
+    assert!(body.ends_with("characters._\n") && body.matches("```").count() == 2);
+}
+
+#[test]
+fn bases_and_tokens_that_are_unsafe_are_refused() {
+    let check = |base: &str, token: &str, kind: ErrorKind| {
+        let project = Project::new("github.com", "octo/hello").unwrap();
+        let made = GitHub::new(base, &project, Secret::new(token), LIMITS);
+        let error = made.err().unwrap_or_else(|| panic!("{base} was accepted"));
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(!error.to_string().contains("secret"), "{error}");
+    };
+    for base in [
+        "",
+        "api.github.com",
+        "http://api.github.com",
+        "ftp://host",
+        "https://me:secret@host/api/v3",
+        "https://host/?x",
+        "mailto:x@y",
+    ] {
+        check(base, TOKEN, ErrorKind::BadAddress);
+    }
+    for token in ["", "  ", "sec\nret-secret", "secret-\u{7f}"] {
+        check("https://api.github.com", token, ErrorKind::Unauthorized);
+    }
+    let project = Project::new("github.com", "octo/hello").unwrap();
+    for base in [
+        "https://api.github.com",
+        "https://host:8443/api/v3/",
+        "http://[::1]:1/x",
+    ] {
+        assert!(
+            GitHub::new(base, &project, Secret::new(TOKEN), LIMITS).is_ok(),
+            "{base}"
+        );
+    }
+}
