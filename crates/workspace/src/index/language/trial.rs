@@ -64,3 +64,129 @@ fn edges(files: &[(&str, &str)]) -> Vec<String> {
     edges.sort();
     edges
 }
+
+/// Names of files of every language.
+const PATHS: [&str; 26] = [
+    "a.rs",
+    "a.py",
+    "a.go",
+    "A.java",
+    "a.c",
+    "a.cpp",
+    "a.h",
+    "a.md",
+    "a.rst",
+    "a.toml",
+    "a.yml",
+    "a.json",
+    "a.sh",
+    "Makefile",
+    "Dockerfile",
+    "a.sql",
+    "a.rb",
+    "a.proto",
+    "a.kt",
+    "a.cs",
+    "a.swift",
+    "a.scala",
+    "a.dart",
+    "a.php",
+    "a.css",
+    "a.graphql",
+];
+
+/// What a text may hold far too much of.
+const REPEATED: [&str; 64] = [
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    "<",
+    ">",
+    "\"",
+    "'",
+    "`",
+    "\\",
+    "/*",
+    "*/",
+    "//",
+    "#",
+    "@",
+    "$",
+    ":",
+    "::",
+    ";",
+    ",",
+    ".",
+    "=",
+    "*",
+    "\n",
+    " ",
+    "\t",
+    "a",
+    "a ",
+    "a::",
+    "a.",
+    "a(",
+    "a<",
+    "a{",
+    "a\n",
+    "(}",
+    "[)",
+    "{(",
+    "use a::{b, ",
+    "mod a {",
+    "pub mod a {",
+    "pub ",
+    "#[",
+    "#if\n",
+    "#else\n",
+    "#if 0\n",
+    "#define a\n",
+    "namespace a {",
+    "template<",
+    "struct ",
+    "enum {a, ",
+    "operator",
+    "f'{",
+    "f'{a:",
+    "'''",
+    "if a:\n ",
+    "def a(",
+    "from a import (",
+    "import ",
+    "class A {",
+    "type (\n",
+    "func (a",
+    "r#\"",
+];
+
+#[test]
+fn no_text_takes_long_or_deep() {
+    for path in PATHS {
+        for repeated in REPEATED {
+            let bytes = if repeated == "(" { 100_000 } else { 20_000 };
+            let text = repeated.repeat(bytes / repeated.len());
+            let begun = std::time::Instant::now();
+            read(path, &text);
+            let taken = begun.elapsed();
+            assert!(taken.as_secs() < 5, "{path} of {repeated:?}: {taken:?}");
+        }
+    }
+}
+
+#[test]
+fn every_beginning_of_a_text_can_be_read() {
+    let text = "use a::{b as c, d::*}; #[path = \"é.rs\"] pub(crate) mod x { r#\"\"# } 'a' 'b: // \n\
+        from .a import (b, c)\nf'{a['b']:{c}}' '''x'''\nimport \"x\"\nfunc (a *B[C]) D() {}\n\
+        #include <a.h>\n#define X(a) \\\n 1\ntemplate <class T> class A<T>::B final : C { int operator()(int); };\n\
+        u8R\"x(\")x\" package a.b; import static a.B.*; @interface A {} \"\"\" ü {\"k\": [1]}\n---\n# T\n===\n";
+    for path in PATHS {
+        for end in (0..=text.len()).filter(|end| text.is_char_boundary(*end)) {
+            read(path, &text[..end]);
+            read(path, &text[end..]);
+        }
+    }
+}

@@ -8,6 +8,9 @@ use super::directives::Directives;
 /// The longest name with its namespaces that is spelled out.
 const PREFIX_BYTES_MAX: usize = 1024;
 
+/// How long the list of a template's parameters may be: longer ones are comparisons.
+const ANGLE_TOKENS_MAX: usize = 512;
+
 /// What a file is to others.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
@@ -92,7 +95,7 @@ impl<'a> Walk<'_, 'a> {
             "using" => self.using(at + 1),
             "concept" => {
                 self.take(tokens.word(at + 1), ExportKind::Type, at + 1);
-                self.to_semicolon(at)
+                self.past_semicolon(at)
             }
             _ => self.declaration(at),
         }
@@ -136,7 +139,7 @@ impl<'a> Walk<'_, 'a> {
                 }
                 next
             }
-            _ => self.to_semicolon(at),
+            _ => self.past_semicolon(at),
         }
     }
 
@@ -144,10 +147,10 @@ impl<'a> Walk<'_, 'a> {
         if self.tokens.mark(at + 1) == b'=' {
             self.take(self.tokens.word(at), ExportKind::Type, at);
         }
-        self.to_semicolon(at)
+        self.past_semicolon(at)
     }
 
-    fn to_semicolon(&mut self, at: usize) -> usize {
+    fn past_semicolon(&mut self, at: usize) -> usize {
         let mut at = at;
         while at < self.tokens.len() && !matches!(self.tokens.mark(at), b';' | b'}') {
             if self.tokens.kind(at) == Some(Kind::Directive) {
@@ -166,7 +169,7 @@ impl<'a> Walk<'_, 'a> {
         }
         let mut depth = 0_usize;
         let mut at = at;
-        loop {
+        for _ in 0..ANGLE_TOKENS_MAX {
             match tokens.mark(at) {
                 b'<' => depth += 1,
                 b'>' if at > 0 && tokens.mark(at - 1) == b'-' => {}
@@ -180,6 +183,7 @@ impl<'a> Walk<'_, 'a> {
                 return Some(at);
             }
         }
+        None
     }
 
     /// Reads one declaration; gives the place after its `;` or its body.

@@ -106,7 +106,7 @@ fn read(text: &str, dir: &str, modules: &mut Vec<Module>) {
                 path: (*path).to_owned(),
                 dir: dir.to_owned(),
             }),
-            ("replace", [old, .., "=>", new] | [old, "=>", new]) => {
+            ("replace", [old, .., "=>", new]) => {
                 let is_local = new.starts_with("./") || new.starts_with("../");
                 if let Some(dir) = join(dir, new).filter(|_| is_local) {
                     modules.push(Module {

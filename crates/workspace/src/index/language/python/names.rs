@@ -84,8 +84,8 @@ impl<'a> Reading<'a> {
     fn statement(&mut self, line: &Line<'_, 'a>, is_head: bool) {
         let word = line.word(0);
         match word {
-            "import" => return self.plain_import(line),
-            "from" => return self.from_import(line),
+            "import" => return self.module_import(line),
+            "from" => return self.names_import(line),
             _ => {}
         }
         if self.body.is_some() {
@@ -119,7 +119,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn plain_import(&mut self, line: &Line<'_, 'a>) {
+    fn module_import(&mut self, line: &Line<'_, 'a>) {
         let mut at = 1;
         while at < line.len() {
             let offset = line.offset(at);
@@ -143,7 +143,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn from_import(&mut self, line: &Line<'_, 'a>) {
+    fn names_import(&mut self, line: &Line<'_, 'a>) {
         let (module, mut at) = dotted(line, 1);
         if line.word(at) != "import" || module.is_empty() {
             return;

@@ -172,7 +172,7 @@ impl<'a> Walk<'_, 'a, '_> {
                     .entry(alias)
                     .or_insert_with(|| leaf.path.clone());
             }
-            self.from_here(leaf.path, kind, leaf.at);
+            self.as_spelled(leaf.path, kind, leaf.at);
         }
         end
     }
@@ -222,12 +222,12 @@ impl<'a> Walk<'_, 'a, '_> {
         if self.frames.is_empty() {
             self.seen.insert(path.clone());
         }
-        self.from_here(path, ImportKind::Static, at);
+        self.as_spelled(path, ImportKind::Static, at);
         end
     }
 
     /// Takes a path as it is spelled in the inline modules around.
-    fn from_here(&mut self, path: Vec<&'a str>, kind: ImportKind, at: usize) {
+    fn as_spelled(&mut self, path: Vec<&'a str>, kind: ImportKind, at: usize) {
         let mut modules: Vec<&str> = self.frames.iter().map(|(_, name)| *name).collect();
         let mut rest = path.as_slice();
         match rest.first() {
@@ -279,7 +279,7 @@ impl<'a> Walk<'_, 'a, '_> {
                     // The alias may have come from another inline module; its own request is exact.
                     self.frames.clear();
                     if full.len() <= SEGMENTS_MAX {
-                        self.from_here(full, ImportKind::Static, at);
+                        self.as_spelled(full, ImportKind::Static, at);
                     }
                 }
                 _ => self.request(&full, ImportKind::Static, at),

@@ -454,7 +454,6 @@ mod oracle {
                     leaves(tree, parent, prefix, names);
                 }
             }
-            _ => {}
         }
     }
 }
