@@ -10,7 +10,7 @@ use workspace::{RecoverOutcome, RelPath, Root, fs};
 use crate::project::{self, HOME};
 use crate::settings::{self, Settings};
 use crate::surroundings::PREFIX;
-use crate::{Error, Project, Surroundings, ai, recipes, tasks};
+use crate::{Error, Project, Surroundings, ai, builds, recipes, tasks};
 
 /// One thing that was looked at.
 #[derive(Debug)]
@@ -66,6 +66,7 @@ pub fn examine(surroundings: &Surroundings, terminal: Terminal) -> Vec<Finding> 
         settings_file,
         recovered: None,
     };
+    findings.push(work_of_builds(&project, surroundings));
     findings.extend(tasks::database_problem(&project).map(|error| {
         bad(
             "database",
@@ -132,6 +133,32 @@ fn sandbox(settings: &Settings) -> Finding {
             "sandbox",
             detail,
             "install bubblewrap, or set `agent.sandbox.kind` to \"none\" where nothing can be lost",
+        ),
+    }
+}
+
+/// How far the work of a build could go: a worktree, a remote, a pull request. Nobody is asked.
+fn work_of_builds(project: &Project, surroundings: &Surroundings) -> Finding {
+    use builds::Standing;
+    match builds::standing(project, surroundings) {
+        Standing::Ready { remote, api } => good(
+            "builds",
+            format!("end as pull requests for {remote}, by way of {api}"),
+        ),
+        Standing::NoPull { remote, why } => note(
+            "builds",
+            format!("end as branches that are pushed to {remote}: {why}"),
+            "see [builder.forge] of drawloom.toml, and docs/builder.md",
+        ),
+        Standing::NoRemote(name) => note(
+            "builds",
+            format!("end as local branches and patches: there is no remote `{name}`"),
+            "`git remote add`, or name another in `builder.forge.remote`",
+        ),
+        Standing::NoRepository(why) => note(
+            "builds",
+            format!("are not possible here: {why}"),
+            "`git init`, and make a first commit",
         ),
     }
 }

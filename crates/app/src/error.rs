@@ -30,6 +30,16 @@ pub enum Code {
     Database,
     /// A run cannot be set up.
     Agent,
+    /// What was asked for cannot be asked for so.
+    Usage,
+    /// The build does not stand, or does no longer stand, where this is possible.
+    Conflict,
+    /// A plan of a build cannot be carried out.
+    BuildPlan,
+    /// A build cannot be set up.
+    Build,
+    /// The work was interrupted here, and can be gone on with.
+    Interrupted,
 }
 
 impl Code {
@@ -47,6 +57,11 @@ impl Code {
             Self::RunLocked => "E_RUN_LOCKED",
             Self::Database => "E_DATABASE",
             Self::Agent => "E_AGENT",
+            Self::Usage => "E_USAGE",
+            Self::Conflict => "E_CONFLICT",
+            Self::BuildPlan => "E_BUILD_PLAN",
+            Self::Build => "E_BUILD",
+            Self::Interrupted => "E_INTERRUPTED",
         }
     }
 }
@@ -157,6 +172,22 @@ impl From<agent::Error> for Error {
         let code = match error.kind() {
             agent::Kind::Journal => Code::Database,
             _ => Code::Agent,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<builder::Error> for Error {
+    fn from(error: builder::Error) -> Self {
+        let code = match error.kind() {
+            builder::Kind::NotFound => Code::NotFound,
+            builder::Kind::Conflict => Code::Conflict,
+            builder::Kind::Held => Code::RunLocked,
+            builder::Kind::Invalid => Code::Usage,
+            builder::Kind::Plan => Code::BuildPlan,
+            builder::Kind::Store => Code::Database,
+            builder::Kind::Setup => Code::Build,
+            builder::Kind::Interrupted => Code::Interrupted,
         };
         Self::new(code, error.to_string())
     }

@@ -33,11 +33,12 @@ const STARTER: [(&str, &str); 4] = [
 ];
 
 const IGNORE_FILE: &str = ".gitignore";
-const IGNORED: [&str; 4] = [
+const IGNORED: [&str; 5] = [
     ".drawloom/drawloom.db*",
     ".drawloom/apply/",
     ".drawloom/answers/",
     ".drawloom/ledger/",
+    ".drawloom/patches/",
 ];
 
 /// Writes what is missing and overwrites nothing.

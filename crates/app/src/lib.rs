@@ -13,6 +13,7 @@ mod nearest;
 mod surroundings;
 
 pub mod ai;
+pub mod builds;
 pub mod demo;
 pub mod doctor;
 pub mod import;

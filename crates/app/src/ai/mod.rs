@@ -53,6 +53,10 @@ pub enum Errand {
     Generate,
     /// A plan of tasks.
     Plan,
+    /// The plan of a build.
+    BuildPlan,
+    /// The files of a build.
+    Build,
 }
 
 impl Errand {
@@ -62,6 +66,8 @@ impl Errand {
             Self::Ask => "ask",
             Self::Generate => "generate",
             Self::Plan => "plan",
+            Self::BuildPlan => "build-plan",
+            Self::Build => "build",
         }
     }
 }

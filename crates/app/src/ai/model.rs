@@ -45,8 +45,8 @@ impl Source {
         let meter = setup.meter(SystemTime::now(), Spent::default());
         Ok(Self {
             purpose: match errand {
-                Errand::Plan => Purpose::Plan,
-                Errand::Generate => Purpose::Generate,
+                Errand::Plan | Errand::BuildPlan => Purpose::Plan,
+                Errand::Generate | Errand::Build => Purpose::Generate,
                 Errand::Answer | Errand::Ask => Purpose::Answer,
             },
             taping: tape::open(&wish.taping, surroundings)?,
@@ -84,6 +84,22 @@ impl Source {
     /// Whether a task with this preference could be begun.
     pub(crate) fn check(&self, preference: Option<&ModelPreference>) -> Result<(), Error> {
         self.worker(preference).map(|_| ())
+    }
+
+    /// Whether a model could be asked that calls tools itself: a program in its place works in a
+    /// copy of the checkout, which is not what a build is made from.
+    pub(crate) fn check_model(&self) -> Result<(), Error> {
+        match self.worker(None)? {
+            Worker::Model(_) => Ok(()),
+            Worker::Program(plan) => {
+                let program = &plan.words.program;
+                let message = format!(
+                    "a build needs a model that calls tools, and `{program}` is set up here"
+                );
+                Err(Error::new(Code::NoModel, message)
+                    .hint("use `--ai-mode api`, with `ai.provider` and `ai.model` (docs/ai.md)"))
+            }
+        }
     }
 
     fn worker(&self, preference: Option<&ModelPreference>) -> Result<Worker, Error> {

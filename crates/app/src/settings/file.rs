@@ -6,7 +6,7 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use super::keys::{self, Key, Kind};
-use super::{FILE_NAME, Settings, ai, mcp};
+use super::{FILE_NAME, Settings, ai, builder, mcp};
 use crate::{Code, Error, Place, nearest};
 
 pub(super) fn apply(settings: &mut Settings, path: &Path, text: &str) -> Result<(), Error> {
@@ -53,6 +53,8 @@ impl Source<'_> {
                 self.prices(settings, self.as_section(&inner, (name, value))?)?;
             } else if inner == mcp::SERVERS {
                 self.servers(settings, self.as_section(&inner, (name, value))?)?;
+            } else if inner == builder::CHECKS {
+                self.checks(settings, self.as_section(&inner, (name, value))?)?;
             } else if is_section(&inner) {
                 self.table(settings, &inner, self.as_section(&inner, (name, value))?)?;
             } else if section.is_empty() {
@@ -147,6 +149,20 @@ impl Source<'_> {
         Ok(())
     }
 
+    /// `[builder.checks]`: the names are the user's own.
+    fn checks(&self, settings: &mut Settings, table: &DeTable<'_>) -> Result<(), Error> {
+        let checks = builder::checks(table).map_err(|wrong| match wrong {
+            builder::Wrong::Unknown(at, key) => {
+                self.unknown_at(at, &key, "key", builder::CHECK_KEYS.into_iter())
+            }
+            builder::Wrong::Value(at, problem) => {
+                self.error(at, format!("{}: {problem}", builder::CHECKS))
+            }
+        })?;
+        settings.builder.builds.checks = Some(checks);
+        Ok(())
+    }
+
     fn unknown<'k>(
         &self,
         name: &Name<'_>,
@@ -207,9 +223,10 @@ fn names_in(section: &str) -> impl Iterator<Item = &'static str> {
         section => name.strip_prefix(section)?.strip_prefix('.'),
     };
     let own = keys::all().filter(move |key| key.section == section);
-    let sections = keys::all()
-        .map(|key| key.section)
-        .chain([ai::PRICES, mcp::SERVERS]);
+    let sections =
+        keys::all()
+            .map(|key| key.section)
+            .chain([ai::PRICES, builder::CHECKS, mcp::SERVERS]);
     let sections: Vec<&str> = sections.filter_map(inside).collect();
     own.map(|key| key.name).chain(sections)
 }

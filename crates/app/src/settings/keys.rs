@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use super::{Color, OnConflict, Settings};
-use super::{agent, ai, mcp};
+use super::{agent, ai, builder, mcp};
 use crate::surroundings::PREFIX;
 
 pub(super) struct Key {
@@ -35,7 +35,8 @@ pub(super) enum Kind {
 
 /// All keys, in the order of the file.
 pub(super) fn all() -> impl Iterator<Item = &'static Key> + Clone {
-    OWN.iter().chain(ai::KEYS).chain(agent::KEYS)
+    let later = agent::KEYS.iter().chain(builder::KEYS);
+    OWN.iter().chain(ai::KEYS).chain(later)
 }
 
 const OWN: &[Key] = &[
@@ -262,6 +263,7 @@ pub fn commented_file() -> String {
         }
         let _ = writeln!(text, "# {} = {}", key.name, key.default);
     }
+    text.push_str(builder::CHECKS_EXAMPLE);
     text.push_str(mcp::EXAMPLE);
     text
 }

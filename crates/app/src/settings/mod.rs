@@ -2,6 +2,7 @@
 
 mod agent;
 mod ai;
+mod builder;
 mod file;
 mod keys;
 mod mcp;
@@ -13,6 +14,7 @@ use crate::surroundings::Surroundings;
 use crate::{Code, Error};
 
 pub use agent::{Agent, Sandbox};
+pub use builder::{Builder, Forge};
 pub use keys::{commented_file, variables};
 pub use mcp::McpServer;
 pub use recipe::OnConflict;
@@ -30,6 +32,8 @@ pub struct Settings {
     pub ai: transport::Setup,
     /// What a model with tools may do.
     pub agent: Agent,
+    /// What builds may use, and where their work goes.
+    pub builder: Builder,
     /// MCP servers by name.
     pub mcp: BTreeMap<String, McpServer>,
 }
@@ -71,6 +75,7 @@ impl Default for Settings {
             output: Output { color: Color::Auto },
             ai: transport::Setup::default(),
             agent: Agent::default(),
+            builder: Builder::default(),
             mcp: BTreeMap::new(),
         }
     }

@@ -109,7 +109,7 @@ impl Office {
         let root = Root::open(project.folder())?;
         let workspace = Workspace::new(root, Policy::new(&settings.policy)?, settings.files);
         let workspace = Arc::new(workspace.with_ledger(ledger(&run.deeds().await?)));
-        let commands = Commands::Allowed(self.commands(&settings.sandbox));
+        let commands = Commands::Allowed(commands(&settings.sandbox, &self.surroundings));
         let mut toolset = standard(&workspace, commands)?;
         for tool in servers.iter().flat_map(Server::tools) {
             toolset.add(Arc::clone(tool))?;
@@ -122,21 +122,21 @@ impl Office {
             task_limits: &settings.tasks,
         })
     }
+}
 
-    /// The cage of commands: what the settings say, without the user's keys and passwords.
-    fn commands(&self, sandbox: &Sandbox) -> CommandSettings {
-        let variable = |name: &str| self.surroundings.variable(name);
-        let mut hidden = credentials::places(variable, &sandbox.shown);
-        hidden.extend(credentials::expanded(variable, &sandbox.hidden));
-        CommandSettings {
-            sandbox: sandbox.requirement,
-            network: sandbox.network,
-            unix_sockets: sandbox.unix_sockets,
-            hidden,
-            writable: credentials::expanded(variable, &sandbox.writable),
-            variables: sandbox.env.clone(),
-            ..CommandSettings::default()
-        }
+/// The cage of commands: what the settings say, without the user's keys and passwords.
+pub(crate) fn commands(sandbox: &Sandbox, surroundings: &Surroundings) -> CommandSettings {
+    let variable = |name: &str| surroundings.variable(name);
+    let mut hidden = credentials::places(variable, &sandbox.shown);
+    hidden.extend(credentials::expanded(variable, &sandbox.hidden));
+    CommandSettings {
+        sandbox: sandbox.requirement,
+        network: sandbox.network,
+        unix_sockets: sandbox.unix_sockets,
+        hidden,
+        writable: credentials::expanded(variable, &sandbox.writable),
+        variables: sandbox.env.clone(),
+        ..CommandSettings::default()
     }
 }
 
@@ -165,7 +165,7 @@ impl Workshop<'_> {
 }
 
 /// One thread drives the conversation; files and commands have their own.
-pub(super) fn runtime() -> Result<Runtime, Error> {
+pub(crate) fn runtime() -> Result<Runtime, Error> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

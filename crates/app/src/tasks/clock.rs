@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Real time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SystemClock;
+pub(crate) struct SystemClock;
 
 impl agent::Clock for SystemClock {
     fn now_ms(&self) -> u64 {

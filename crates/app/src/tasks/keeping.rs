@@ -25,17 +25,7 @@ pub(super) struct Archive {
 impl Archive {
     /// Opens it; `secrets` are taken out of everything that is kept.
     pub(super) async fn open(project: &Project, secrets: Vec<Secret>) -> Result<Self, Error> {
-        let scrub: Scrub = Arc::new(move |text: &str| {
-            let clean = scrub(text, &secrets);
-            (clean != text).then_some(clean)
-        });
-        let options = Options {
-            clock: Arc::new(SystemClock),
-            scrub: Some(scrub),
-            bytes_max: None,
-            pid: std::process::id(),
-        };
-        let store = Store::open(&place(project), options).await?;
+        let store = open(project, secrets).await?;
         Ok(Self { store })
     }
 
@@ -85,6 +75,21 @@ impl Archive {
     }
 }
 
+/// Opens the database; `secrets` are taken out of everything that is kept.
+pub(crate) async fn open(project: &Project, secrets: Vec<Secret>) -> Result<Store, Error> {
+    let scrub: Scrub = Arc::new(move |text: &str| {
+        let clean = scrub(text, &secrets);
+        (clean != text).then_some(clean)
+    });
+    let options = Options {
+        clock: Arc::new(SystemClock),
+        scrub: Some(scrub),
+        bytes_max: None,
+        pid: std::process::id(),
+    };
+    Ok(Store::open(&place(project), options).await?)
+}
+
 pub(super) fn new_run(kind: RunKind, name: &str, definition: &str) -> NewRun {
     NewRun {
         kind,
@@ -94,12 +99,12 @@ pub(super) fn new_run(kind: RunKind, name: &str, definition: &str) -> NewRun {
 }
 
 /// A hash of a text, in hexadecimal.
-pub(super) fn digest(text: &str) -> String {
+pub(crate) fn digest(text: &str) -> String {
     let bytes = Sha256::digest(text.as_bytes());
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-pub(super) fn exists(project: &Project) -> bool {
+pub(crate) fn exists(project: &Project) -> bool {
     fs::exists(&place(project))
 }
 

@@ -3,10 +3,10 @@
 //! Every run is a record in the project's database. What is committed there is not done again:
 //! a run that was killed goes on, with [`Start::Resume`], from its last committed turn.
 
-mod bench;
-mod clock;
+pub(crate) mod bench;
+pub(crate) mod clock;
 mod credentials;
-mod keeping;
+pub(crate) mod keeping;
 mod named;
 
 use std::path::Path;
