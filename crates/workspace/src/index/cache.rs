@@ -79,6 +79,11 @@ impl Cache {
         written().ok();
     }
 
+    /// By what a content is known again; nothing is, when nothing is kept.
+    pub(super) fn hash(&self, bytes: &[u8]) -> u128 {
+        self.now.map_or(0, |_| XxHash3_128::oneshot(bytes))
+    }
+
     pub(super) fn stamp(&self, stat: &Stat, hash: u128) -> Stamp {
         let (modified, changed) = times(stat);
         let settled = self.now.and_then(|now| {

@@ -5,7 +5,6 @@ use std::io::Read as _;
 use std::sync::Arc;
 
 use rustix::fs::Stat;
-use twox_hash::XxHash3_128;
 
 use super::cache::{Cache, Known};
 use super::language::{self, Facts, Language};
@@ -71,14 +70,16 @@ fn opened(
             stamp: cache.stamp(&stat, 0),
         });
     }
-    let stamp = cache.stamp(&stat, XxHash3_128::oneshot(buffer));
+    let stamp = cache.stamp(&stat, cache.hash(buffer));
     let (extent, facts) = match known.same_content(&path, &stamp) {
         Some(known) => known,
         None => {
             let extent = extent(buffer);
-            let facts = match (extent, std::str::from_utf8(buffer)) {
-                (Extent::Lines(_), Ok(text)) if size <= INDEX_PARSED_BYTES_MAX => {
-                    nesting::with_stack_for(text, || language::facts(language, &path, text))
+            let facts = match extent {
+                Extent::Lines(_) if size <= INDEX_PARSED_BYTES_MAX => {
+                    // A name in another encoding is a pity; the others of the text are still right.
+                    let text = String::from_utf8_lossy(buffer);
+                    nesting::with_stack_for(&text, || language::facts(language, &path, &text))
                         .unwrap_or_default()
                 }
                 _ => Facts::default(),

@@ -181,12 +181,3 @@ pub(crate) fn resolver<'p>(language: Language, project: &'p Project<'p>) -> Box<
         Language::Other => other::resolver(project),
     }
 }
-
-/// For a language whose imports name no files.
-pub(crate) struct NoFiles;
-
-impl Resolver for NoFiles {
-    fn resolve(&self, _: &Project<'_>, _: FileId, _: &Import) -> Vec<FileId> {
-        Vec::new()
-    }
-}

@@ -81,11 +81,6 @@ impl<'p> Project<'p> {
         self.by_path.get(path).copied()
     }
 
-    /// Whether a file lies directly in this directory (the empty text is the root).
-    pub(crate) fn has_dir(&self, dir: &str) -> bool {
-        self.by_dir.contains_key(dir)
-    }
-
     /// The files directly in this directory, in order.
     pub(crate) fn files_in(&self, dir: &str) -> &[FileId] {
         self.by_dir.get(dir).map_or(&[], Vec::as_slice)

@@ -39,10 +39,10 @@ pub use ignored::IGNORE_BYTES_MAX;
 pub use limits::{Ledger, Limits};
 pub use list::{Listed, Listing, Tree, WalkOptions};
 pub use read::Reader;
-pub(crate) use survey::Candidate;
 pub use search::{
     Case, FileHits, Found, HitLine, LineKind, PATTERN_BYTES_MAX, Query, SearchStop, Skipped, Syntax,
 };
+pub(crate) use survey::Candidate;
 
 /// Whether a walk or a search passes over what `.gitignore` files name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

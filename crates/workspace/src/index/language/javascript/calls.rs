@@ -13,8 +13,10 @@ use super::{ExportKind, ImportKind, Reading};
 pub(super) fn read(reading: &mut Reading, text: &str, program: &Program<'_>) {
     let has = |word: &str| memmem::find(text.as_bytes(), word.as_bytes()).is_some();
     let is_script = !reading.is_module;
-    let is_wanted =
-        has("import(") || has("require") || has("import (") || is_script && has("exports");
+    let is_wanted = ["import(", "require(", "import (", "require ("]
+        .into_iter()
+        .any(has)
+        || is_script && has("exports");
     if is_wanted {
         Calls { reading, is_script }.visit_program(program);
     }

@@ -20,27 +20,32 @@ pub(super) struct Package {
     manifest: Value,
 }
 
+/// The text of a `package.json`, by its path.
+pub(super) type Manifests = Vec<(String, String)>;
+
 /// The packages of the project, no name twice: the one nearest to the root counts.
 #[derive(Default)]
 pub(super) struct Packages(Vec<Package>);
 
+/// Every `package.json` of the project.
+pub(super) fn manifests(project: &Project<'_>) -> Manifests {
+    let files = project.files().map(|(_, source)| &source.path);
+    let named = files.filter(|path| path.file_name() == Some("package.json"));
+    named
+        .filter_map(|path| Some((path.to_string(), project.text(path.as_str())?)))
+        .collect()
+}
+
 impl Packages {
-    pub(super) fn new(project: &Project<'_>) -> Self {
+    pub(super) fn new(manifests: &Manifests) -> Self {
         let mut found: Vec<Package> = Vec::new();
-        let manifests = project
-            .files()
-            .filter(|(_, source)| source.path.file_name() == Some("package.json"));
-        for (_, source) in manifests {
-            let path = source.path.as_str();
+        for (path, text) in manifests {
             let dir = dir_of(path);
             // What is installed is no package of the project, even where it is kept with the sources.
             if dir.split('/').any(|name| name == "node_modules") {
                 continue;
             }
-            let Some(manifest) = project
-                .text(path)
-                .and_then(|text| serde_json::from_str::<Value>(&text).ok())
-            else {
+            let Ok(manifest) = serde_json::from_str::<Value>(text) else {
                 continue;
             };
             let Some(name) = manifest.get("name").and_then(Value::as_str) else {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use oxc_resolver::{ResolveContext, ResolveOptions, ResolverGeneric, TsConfig, TsconfigDiscovery};
 
-use super::packages::Packages;
+use super::packages::{self, Packages};
 use super::view::{View, absolute, inside};
 use crate::index::language::{Import, Resolver};
 use crate::index::project::{FileId, Project, dir_of, join};
@@ -50,8 +50,9 @@ pub(super) struct Modules {
 
 impl Modules {
     pub(super) fn new(project: &Project<'_>) -> Self {
-        let packages = Packages::new(project);
-        let view = View::new(project, &packages);
+        let manifests = packages::manifests(project);
+        let packages = Packages::new(&manifests);
+        let view = View::new(project, &packages, manifests);
         let mut configs: Vec<String> = view.configs().map(str::to_owned).collect();
         // `tsconfig.json` before `tsconfig.test.json`.
         configs.sort_by_key(|path| (path.len(), path.clone()));

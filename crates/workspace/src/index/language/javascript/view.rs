@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use oxc_resolver::{FileMetadata, FileSystem, ResolveError};
 use rustc_hash::FxBuildHasher;
 
-use super::packages::Packages;
+use super::packages::{Manifests, Packages};
 use crate::index::project::{Project, dir_of, join};
 
 /// What stands for the project's root. No path of the machine is ever asked for.
-const ROOT: &str = "/";
+const ROOT: &str = "/project";
 
 type Set = HashSet<String, FxBuildHasher>;
 
@@ -31,22 +31,18 @@ pub(super) struct View {
 }
 
 impl View {
-    pub(super) fn new(project: &Project<'_>, packages: &Packages) -> Self {
+    pub(super) fn new(project: &Project<'_>, packages: &Packages, manifests: Manifests) -> Self {
         let mut view = Self::default();
         view.dirs.insert(String::new());
         for (_, source) in project.files() {
             let path = source.path.as_str();
             view.add_dirs(dir_of(path));
             view.files.insert(path.to_owned());
-            let name = source.path.file_name().unwrap_or_default();
-            if is_config(name) {
+            if is_config(source.path.file_name().unwrap_or_default()) {
                 view.add_config(project, path);
-            } else if name == "package.json"
-                && let Some(text) = project.text(path)
-            {
-                view.texts.insert(path.to_owned(), text);
             }
         }
+        view.texts.extend(manifests);
         for package in packages.iter() {
             let link = format!("node_modules/{}", package.name);
             if !view.files.contains(&link) && !view.dirs.contains(&link) {
@@ -89,7 +85,7 @@ impl View {
             if let Some(fields) = config.as_object_mut() {
                 fields.shift_remove("extends");
                 if !extended.is_empty() {
-                    let named = extended.iter().map(|path| format!("{ROOT}{path}"));
+                    let named = extended.iter().map(|path| format!("{ROOT}/{path}"));
                     fields.insert("extends".to_owned(), named.collect());
                 }
                 if let Some(references) = fields.get_mut("references") {
@@ -160,14 +156,18 @@ impl FileSystem for View {
 
 /// The path of the project as the resolver spells it.
 pub(super) fn absolute(path: &str) -> PathBuf {
-    PathBuf::from(format!("{ROOT}{path}"))
+    PathBuf::from(format!("{ROOT}/{path}"))
 }
 
 /// The path of the project that the resolver means.
 pub(super) fn inside(path: &Path) -> io::Result<&str> {
     let text = path.to_str().ok_or(io::ErrorKind::NotFound)?;
     let inside = text.strip_prefix(ROOT).ok_or(io::ErrorKind::NotFound)?;
-    Ok(inside.trim_end_matches('/'))
+    match inside.strip_prefix('/') {
+        Some(below) => Ok(below.trim_end_matches('/')),
+        None if inside.is_empty() => Ok(inside),
+        None => Err(io::ErrorKind::NotFound.into()),
+    }
 }
 
 /// `tsconfig.json`, `tsconfig.build.json`, `jsconfig.json`.

@@ -1,0 +1,3 @@
+export * from './plant';
+export * from './mineral.js';
+export * from '../dyes';

@@ -1,0 +1,2 @@
+export const ochre = 1;
+export default ochre;

@@ -1,0 +1,4 @@
+import { Colour } from '..';
+
+export const woad = Colour.Indigo;
+export const madder = () => import('./mineral');

@@ -1,0 +1,4 @@
+declare const shuttle: number;
+declare module 'untyped' {
+  export const anything: unknown;
+}

@@ -1,0 +1,2 @@
+exports.folder = '.';
+exports.file = 'cloth';

@@ -1,0 +1,1 @@
+export const pattern: import('./tension.mjs').Tension = 1;

@@ -1,0 +1,2 @@
+export type Tension = number;
+export const tension: Tension = 2;

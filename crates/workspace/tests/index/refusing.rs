@@ -1,0 +1,144 @@
+//! What is not read, not named, and what no file can do to the index.
+
+use std::os::unix::fs::symlink;
+
+use workspace::index::{Cache, Index};
+use workspace::{ErrorKind, Limits, Policy, PolicySettings, Workspace};
+
+use crate::project::{check_lines, folder, index, lines, open};
+
+#[test]
+fn ignored_and_refused_files_are_not_named() {
+    check_lines(
+        &[
+            (".gitignore", "*.log\n/build/\n"),
+            ("a.ts", "export const a = 1;\n"),
+            ("x.log", ""),
+            ("build/b.ts", ""),
+            (".env", "KEY=1"),
+            (".git/config", ""),
+            (".drawloom/recipes/x/recipe.yml", ""),
+            ("sub/.gitignore", "c.ts\n"),
+            ("sub/c.ts", ""),
+        ],
+        &[
+            ".gitignore | - | 2 lines",
+            "a.ts | a | 1 line",
+            "sub/.gitignore | - | 1 line",
+        ],
+    );
+}
+
+#[test]
+fn the_projects_own_rules_hold() {
+    let dir = folder(&[
+        ("a.ts", "import './secret/b';"),
+        ("secret/b.ts", "export const b = 1;"),
+    ]);
+    let settings = PolicySettings {
+        read_deny: vec!["secret".to_owned()],
+        ..PolicySettings::default()
+    };
+    let policy = Policy::new(&settings).unwrap();
+    let space = Workspace::open(dir.path(), policy, Limits::default()).unwrap();
+    let index = Index::build(&space, &Cache::none()).unwrap();
+    assert_eq!(lines(&index), ["a.ts | - | 1 line"]);
+    assert_eq!(index.edges(), 0);
+}
+
+#[test]
+fn links_are_not_followed_and_hard_links_from_outside_not_read() {
+    let outside = folder(&[("secret.ts", "export const secret = 1;")]);
+    let dir = folder(&[("a.ts", "export const a = 1;")]);
+    let secret = outside.path().join("secret.ts");
+    symlink(&secret, dir.path().join("link.ts")).unwrap();
+    symlink(outside.path(), dir.path().join("linked")).unwrap();
+    std::fs::hard_link(&secret, dir.path().join("hard.ts")).unwrap();
+    let index = Index::build(&open(dir.path()), &Cache::none()).unwrap();
+    assert_eq!(lines(&index), ["a.ts | a | 1 line"]);
+}
+
+#[test]
+fn what_is_no_text_is_known_by_its_size() {
+    let dir = folder(&[("empty.ts", ""), ("open.txt", "no end of line")]);
+    std::fs::write(dir.path().join("image.png"), [0_u8; 3000]).unwrap();
+    std::fs::write(
+        dir.path().join("latin.ts"),
+        b"// \xe9\nexport const a = 1;\n",
+    )
+    .unwrap();
+    let index = Index::build(&open(dir.path()), &Cache::none()).unwrap();
+    assert_eq!(
+        lines(&index),
+        [
+            "empty.ts | - | 0 lines",
+            "image.png | - | 2 kB",
+            "latin.ts | a | 2 lines",
+            "open.txt | - | 1 line"
+        ]
+    );
+}
+
+#[test]
+fn a_file_that_is_too_large_is_counted_and_not_parsed() {
+    let line = "export const a = 1;\n";
+    let large = line.repeat(3 * 1024 * 1024 / line.len());
+    let index = index(&[("large.ts", &large), ("small.ts", line)]);
+    let expected = format!("large.ts | - | {} lines", large.lines().count());
+    assert_eq!(lines(&index), [expected.as_str(), "small.ts | a | 1 line"]);
+}
+
+#[test]
+fn no_nesting_overflows_the_stack() {
+    let deep = |open: &str, close: &str, count: usize| {
+        format!(
+            "export const a = {}1{};\n",
+            open.repeat(count),
+            close.repeat(count)
+        )
+    };
+    let texts = [
+        deep("(", ")", 20_000),
+        deep("[", "]", 50_000),
+        deep("{a:", "}", 20_000),
+        deep("!", "", 100_000),
+        deep("typeof ", "", 50_000),
+        deep("x?", ":1", 20_000),
+        deep("()=>", "", 20_000),
+        deep("`${", "}`", 20_000),
+        deep("1+", "", 100_000),
+        format!(
+            "export type T = {}1{};",
+            "A<".repeat(20_000),
+            ">".repeat(20_000)
+        ),
+        "{".repeat(300_000),
+        "if(1)".repeat(20_000),
+        "<a>".repeat(20_000),
+    ];
+    for text in &texts {
+        let index = index(&[("a.tsx", text), ("b.ts", "export const b = 1;")]);
+        assert_eq!(lines(&index)[1], "b.ts | b | 1 line");
+    }
+}
+
+#[test]
+fn a_project_with_too_many_files_says_so() {
+    let dir = folder(&[("a.ts", ""), ("b.ts", ""), ("c.ts", "")]);
+    let limits = Limits {
+        walk_entries_max: 2,
+        ..Limits::default()
+    };
+    let space = Workspace::open(dir.path(), Policy::default(), limits).unwrap();
+    let error = Index::build(&space, &Cache::none()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit);
+    assert!(
+        error.to_string().contains("walk_entries_max (2)"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_empty_project_has_an_empty_index() {
+    check_lines(&[], &[]);
+}
