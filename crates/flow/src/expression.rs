@@ -6,6 +6,8 @@ use std::rc::Rc;
 use expr::{Context, Frame, Limits, Object, Piece, Reference, Scope};
 use serde_json::{Map, Value};
 
+use crate::id::TextHash;
+
 /// How much one condition or one prompt may cost. Routing waits for it inside of a transaction.
 const LIMITS: Limits = Limits {
     fuel_max: 2_000_000,
@@ -14,12 +16,17 @@ const LIMITS: Limits = Limits {
     items_max: 100_000,
 };
 
+/// How many bytes of one value are filled in; what is longer is cut, and says so.
+pub const REFERENCE_BYTES_MAX: usize = 32 << 10;
+
 /// A text with its `{{ }}` filled in, and those that could not be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filled {
     pub text: String,
     /// What stood between the braces, as it was written.
     pub unknown: Vec<String>,
+    /// The same of values that were too long.
+    pub cut: Vec<String>,
 }
 
 /// Whether a condition holds. An unknown path is `undefined`.
@@ -65,17 +72,47 @@ pub fn fill(text: &str, state: &Map<String, Value>) -> Result<Filled, expr::Erro
                         filled.unknown.push(source.trim().to_owned());
                         filled.text.push_str(&format!("{{{{{source}}}}}"));
                     }
-                    Some(Value::String(text)) => filled.text.push_str(&text),
-                    Some(value @ (Value::Object(_) | Value::Array(_))) => {
-                        let pretty = serde_json::to_string_pretty(&value);
-                        filled.text.push_str(&pretty.unwrap_or_default());
-                    }
-                    Some(value) => filled.text.push_str(&value.to_string()),
+                    Some(value) => filled.add(source, &shown(value)),
                 }
             }
         }
     }
     Ok(filled)
+}
+
+impl Filled {
+    fn add(&mut self, source: &str, text: &str) {
+        if text.len() <= REFERENCE_BYTES_MAX {
+            self.text.push_str(text);
+            return;
+        }
+        self.cut.push(source.trim().to_owned());
+        self.text.push_str(head(text, REFERENCE_BYTES_MAX));
+        self.text.push_str(&format!(
+            "\n[cut here: {} bytes are more than REFERENCE_BYTES_MAX = {REFERENCE_BYTES_MAX}; SHA-256 {}]",
+            text.len(),
+            TextHash::of(text)
+        ));
+    }
+}
+
+/// The begin of a text, up to some bytes and to a whole character.
+pub(crate) fn head(text: &str, bytes: usize) -> &str {
+    let mut end = bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or(text)
+}
+
+fn shown(value: Value) -> String {
+    match value {
+        Value::String(text) => text,
+        value @ (Value::Object(_) | Value::Array(_)) => {
+            serde_json::to_string_pretty(&value).unwrap_or_default()
+        }
+        value => value.to_string(),
+    }
 }
 
 /// What an expression, or every `{{ }}` of a text, reads. What does not parse reads nothing.

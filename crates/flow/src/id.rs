@@ -94,11 +94,12 @@ text_id!(StepId);
 text_id!(TextHash);
 
 impl RunId {
-    /// The run that a subflow step starts: the same task starts the same run, however often it is
-    /// told to.
+    /// The run that a subflow step starts: the same try of the same task starts the same run,
+    /// however often it is told to.
     #[must_use]
-    pub fn child_of(task: &TaskId) -> RunId {
-        RunId::new(format!("s{}", &hex(task.to_string().as_bytes())[..24]))
+    pub fn child_of(task: &TaskId, fence: u64) -> RunId {
+        let name = format!("{task}#{fence}");
+        RunId::new(format!("s{}", &hex(name.as_bytes())[..24]))
     }
 }
 

@@ -69,15 +69,23 @@ mod scopes;
 mod step;
 mod workflow;
 
+// Workflow → problems, files.
+mod check;
+pub mod export;
+
 // Expressions, and what is said to whoever does a step.
 pub mod expression;
+pub mod layers;
+mod markdown;
 pub mod response;
 
 // Runs.
 pub mod engine;
 mod memory;
+mod replay;
 mod store;
 
+pub use check::{Surroundings, check, is_fine};
 pub use config::{
     Branch, Budget, Config, DURATION_DAYS_MAX, Duration, Execution, Handler, OnTimeout, Policy,
     Retry, StepType,
@@ -85,6 +93,7 @@ pub use config::{
 pub use error::{Code, Error, PROBLEMS_MAX, Problem, Severity};
 pub use id::{Item, NoTaskId, Path, RunId, StepId, TaskId, TextHash};
 pub use memory::Memory;
+pub use replay::{Count, Skeleton, Unreplayable, replay};
 pub use scopes::FOREACH_DEPTH_MAX;
 pub use store::{Claim, Claimed, Executed, Store, StoreError, StoreErrorKind, Stored};
 pub use workflow::{

@@ -1,9 +1,163 @@
 //! Reading replies: tolerant in form, strict in meaning.
+//!
+//! The five sections may come as Markdown or as a JSON object, fenced or bare, in snake_case or in
+//! camelCase. What the reply says must be there and be one of the known words; a reply that cannot
+//! be read is never taken for a result.
 
-use serde_json::Value;
+use prompt::{AnswerKind, Question, Source};
+use serde_json::{Map, Value};
 
+use crate::engine::{Failure, FailureClass, Outcome, Report};
+use crate::markdown::Sections;
+
+/// How often somebody is asked again for a reply that can be read.
+pub const REPAIRS_MAX: u32 = 2;
+/// How long a reply may be.
+pub const REPLY_BYTES_MAX: usize = 4 << 20;
 /// How many violations of a schema are listed.
 const VIOLATIONS_MAX: usize = 20;
+/// How many tags of a reply are taken, and how long they may be.
+const TAGS_MAX: usize = 20;
+const TAG_CHARS_MAX: usize = 64;
+
+/// A reply, read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    pub status: Status,
+    pub summary: String,
+    /// JSON where it is some, otherwise a text.
+    pub output: Value,
+    pub next: Next,
+    /// What CONTINUE, ESCALATE and HOLD say besides.
+    pub reason: Option<String>,
+    pub confidence: Option<f64>,
+    pub tags: Vec<String>,
+    /// Shown to people. Routing never reads it.
+    pub suggested_next_stage: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Status {
+    Success,
+    Partial,
+    Blocked,
+    Failed,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Next {
+    Complete,
+    Continue,
+    Escalate,
+    Hold,
+}
+
+/// Why a reply cannot be read: sentences for whoever is to write it again.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", problems.join(" "))]
+pub struct Unreadable {
+    pub problems: Vec<String>,
+}
+
+/// Reads a reply, and holds its output against the step's schema where it is to be used.
+///
+/// # Errors
+///
+/// Everything that is missing, unknown or not what the schema wants.
+pub fn read(text: &str, schema: Option<&Value>) -> Result<Reply, Unreadable> {
+    if text.len() > REPLY_BYTES_MAX {
+        let bytes = text.len();
+        let problem =
+            format!("The reply has {bytes} bytes, more than REPLY_BYTES_MAX = {REPLY_BYTES_MAX}.");
+        return Err(Unreadable {
+            problems: vec![problem],
+        });
+    }
+    let mut problems = Vec::new();
+    let said = said(text, &mut problems);
+    let (Some(said), true) = (said, problems.is_empty()) else {
+        return Err(Unreadable { problems });
+    };
+    let used = matches!(said.status, Status::Success | Status::Partial);
+    match schema.filter(|_| used && said.next != Next::Continue) {
+        None => Ok(said),
+        Some(schema) => fitting(said, schema),
+    }
+}
+
+/// What a reply means for the task. `confidence` is the least the step wants.
+#[must_use]
+pub fn report(reply: Reply, confidence: Option<f64>) -> Report {
+    let tags = reply.tags.clone();
+    let reason = |word: &str| {
+        let given = reply.reason.as_deref().filter(|reason| !reason.is_empty());
+        let given = given.unwrap_or(reply.summary.as_str());
+        format!("{word}: {given}")
+    };
+    let unsure = confidence
+        .zip(reply.confidence.or(Some(0.0)))
+        .filter(|(least, given)| given < least);
+    let outcome = match (reply.status, reply.next) {
+        (Status::Failed, _) => Outcome::Failed(Failure {
+            class: FailureClass::Failed,
+            message: reason("FAILED"),
+        }),
+        (Status::Blocked, _) => Outcome::Asked {
+            reason: reason("BLOCKED"),
+            output: Some(reply.output),
+        },
+        (_, Next::Escalate) => Outcome::Asked {
+            reason: reason("ESCALATE"),
+            output: Some(reply.output),
+        },
+        (_, Next::Hold) => Outcome::Asked {
+            reason: reason("HOLD"),
+            output: Some(reply.output),
+        },
+        (_, Next::Continue) => Outcome::Continue {
+            note: reason("CONTINUE"),
+            output: Some(reply.output),
+        },
+        (_, Next::Complete) => match unsure {
+            Some((least, given)) => Outcome::Unsure {
+                reason: format!("The reply is sure to {given}, the step wants {least}."),
+                output: reply.output,
+            },
+            None => Outcome::Completed {
+                output: reply.output,
+                partial: reply.status == Status::Partial,
+            },
+        },
+    };
+    Report {
+        tags,
+        ..Report::of(outcome)
+    }
+}
+
+/// How an attempt ends whose replies could not be read, after [`REPAIRS_MAX`] more turns.
+#[must_use]
+pub fn unreadable(error: &Unreadable) -> Report {
+    Report::failed(Failure {
+        class: FailureClass::UnparsableReply,
+        message: format!("The reply cannot be read. {error}"),
+    })
+}
+
+/// The turn that asks for the reply again.
+#[must_use]
+pub fn correction(error: &Unreadable) -> String {
+    let listed: Vec<String> = error
+        .problems
+        .iter()
+        .map(|problem| format!("- {problem}"))
+        .collect();
+    format!(
+        "Your reply could not be used:\n\n{}\n\nWrite the whole reply again, with all five sections \
+         and nothing else.",
+        listed.join("\n")
+    )
+}
 
 /// Every way in which an output is not what a JSON Schema wants; one sentence where the schema
 /// itself is broken. References to other documents are never fetched.
@@ -16,9 +170,256 @@ pub fn violations(schema: &Value, output: &Value) -> Vec<String> {
     let errors = validator.iter_errors(output).take(VIOLATIONS_MAX);
     errors
         .map(|error| {
-            let at = error.instance_path().as_str().to_owned();
-            let at = if at.is_empty() { "/".to_owned() } else { at };
+            let at = error.instance_path().as_str();
+            let at = if at.is_empty() { "/" } else { at };
             format!("{at}: {error}")
         })
         .collect()
+}
+
+/// The object a whole reply is, the sections it has, or an object somewhere in it.
+fn said(text: &str, problems: &mut Vec<String>) -> Option<Reply> {
+    let text = text.trim().trim_start_matches('\u{feff}');
+    if text.is_empty() {
+        problems.push("The reply is empty.".to_owned());
+        return None;
+    }
+    let whole = structure(text).filter(|_| text.starts_with(['{', '`']));
+    if let Some(envelope) = whole.and_then(envelope) {
+        return of_envelope(&envelope, problems);
+    }
+    let sections = Sections::read(text);
+    if sections.status.is_some() {
+        return of_sections(&sections, problems);
+    }
+    match structure(text).and_then(envelope) {
+        Some(envelope) => of_envelope(&envelope, problems),
+        None => {
+            problems.push(
+                "There is neither a `## Status` section nor a JSON object with `status`."
+                    .to_owned(),
+            );
+            None
+        }
+    }
+}
+
+/// The last list or object in a text, whatever stands around it.
+fn structure(text: &str) -> Option<Value> {
+    let source = Source {
+        file: String::new(),
+        line: 1,
+    };
+    let mut question = Question::new("reply", source);
+    question.kind = AnswerKind::Json;
+    prompt::reply::read_one(text, &question).ok()
+}
+
+fn envelope(value: Value) -> Option<Map<String, Value>> {
+    match value {
+        Value::Object(map) if map.contains_key("status") => Some(map),
+        _ => None,
+    }
+}
+
+fn of_envelope(map: &Map<String, Value>, problems: &mut Vec<String>) -> Option<Reply> {
+    let text = |names: &[&str]| {
+        let found = names.iter().find_map(|name| map.get(*name));
+        found.and_then(Value::as_str).map(str::to_owned)
+    };
+    let status = word(text(&["status"]).as_deref(), "status", &STATUSES, problems);
+    let next = text(&["next_action", "nextAction"]);
+    let next = word(next.as_deref(), "next_action", &NEXTS, problems);
+    let output = map.get("output").cloned();
+    if output.is_none() {
+        problems.push("`output` is missing.".to_owned());
+    }
+    let metadata = map.get("metadata").and_then(Value::as_object);
+    let reply = Reply {
+        summary: text(&["summary"]).unwrap_or_default(),
+        reason: text(&["next_action_reason", "nextActionReason"]),
+        ..noted(status?, next?, metadata.unwrap_or(map), problems)
+    };
+    Some(Reply {
+        output: match output? {
+            Value::String(text) => parsed(&text),
+            output => output,
+        },
+        ..reply
+    })
+}
+
+fn of_sections(sections: &Sections<'_>, problems: &mut Vec<String>) -> Option<Reply> {
+    let status = word(sections.status, "## Status", &STATUSES, problems);
+    let (first, reason) = match sections.next {
+        Some(text) => {
+            let (first, rest) = text.trim().split_once('\n').unwrap_or((text.trim(), ""));
+            (Some(first), format!("{}\n{rest}", after_word(first)))
+        }
+        None => (None, String::new()),
+    };
+    let next = word(first, "## Next Action", &NEXTS, problems);
+    if sections.output.is_none() {
+        problems.push("The section `## Output` is missing.".to_owned());
+    }
+    let metadata = match sections.metadata.map(str::trim) {
+        None | Some("") => Map::new(),
+        Some(text) => match structure(text) {
+            Some(Value::Object(map)) => map,
+            _ => {
+                problems.push("The section `## Metadata` is no JSON object.".to_owned());
+                Map::new()
+            }
+        },
+    };
+    let reply = noted(status?, next?, &metadata, problems);
+    Some(Reply {
+        summary: sections.summary.unwrap_or_default().trim().to_owned(),
+        reason: Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty()),
+        output: parsed(sections.output?),
+        ..reply
+    })
+}
+
+/// A reply with what its metadata says.
+fn noted(
+    status: Status,
+    next: Next,
+    metadata: &Map<String, Value>,
+    problems: &mut Vec<String>,
+) -> Reply {
+    let either = |snake: &str, camel: &str| metadata.get(snake).or_else(|| metadata.get(camel));
+    let confidence = match metadata.get("confidence") {
+        None | Some(Value::Null) => None,
+        Some(value) => {
+            let number = value.as_f64().filter(|number| (0.0..=1.0).contains(number));
+            if number.is_none() {
+                problems.push("`confidence` is no number from 0 to 1.".to_owned());
+            }
+            number
+        }
+    };
+    let tags = either("suggested_tags", "suggestedTags").and_then(Value::as_array);
+    let tags = tags.into_iter().flatten().filter_map(Value::as_str);
+    let tags = tags
+        .map(str::trim)
+        .filter(|tag| !tag.is_empty() && tag.chars().count() <= TAG_CHARS_MAX);
+    let stage = either("suggested_next_stage", "suggestedNextStage").and_then(Value::as_str);
+    Reply {
+        status,
+        summary: String::new(),
+        output: Value::Null,
+        next,
+        reason: None,
+        confidence,
+        tags: tags.take(TAGS_MAX).map(str::to_owned).collect(),
+        suggested_next_stage: stage.map(str::to_owned),
+    }
+}
+
+const STATUSES: [(&str, Status); 4] = [
+    ("SUCCESS", Status::Success),
+    ("PARTIAL", Status::Partial),
+    ("BLOCKED", Status::Blocked),
+    ("FAILED", Status::Failed),
+];
+
+const NEXTS: [(&str, Next); 4] = [
+    ("COMPLETE", Next::Complete),
+    ("CONTINUE", Next::Continue),
+    ("ESCALATE", Next::Escalate),
+    ("HOLD", Next::Hold),
+];
+
+/// The one known word of a text. None is a problem, and so are two: the menu was sent back.
+fn word<T: Copy>(
+    text: Option<&str>,
+    place: &str,
+    known: &[(&'static str, T)],
+    problems: &mut Vec<String>,
+) -> Option<T> {
+    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+    let Some(text) = text else {
+        problems.push(format!(
+            "`{place}` is missing: it is one of {}.",
+            names.join(", ")
+        ));
+        return None;
+    };
+    let first = text.trim().lines().next().unwrap_or_default();
+    let words = first
+        .split(|c: char| !c.is_ascii_alphabetic())
+        .map(str::to_uppercase);
+    let words: Vec<String> = words.collect();
+    let mut found = known
+        .iter()
+        .filter(|(name, _)| words.iter().any(|word| word == name));
+    match (found.next(), found.next()) {
+        (Some((_, value)), None) => Some(*value),
+        (Some(_), Some(_)) => {
+            problems.push(format!(
+                "`{place}` has more than one of {}.",
+                names.join(", ")
+            ));
+            None
+        }
+        _ => {
+            problems.push(format!("`{place}` is none of {}.", names.join(", ")));
+            None
+        }
+    }
+}
+
+/// What follows the first word of a line.
+fn after_word(line: &str) -> &str {
+    let rest = line.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
+    let rest = rest.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+    rest.trim_start_matches(|c: char| !c.is_alphanumeric())
+}
+
+/// An output that is JSON as JSON, everything else as the text it is.
+fn parsed(text: &str) -> Value {
+    let text = text.trim();
+    let inside = crate::markdown::unfenced(text).unwrap_or(text).trim();
+    match serde_json::from_str::<Value>(inside) {
+        Ok(Value::String(_)) | Err(_) => {}
+        Ok(value) => return value,
+    }
+    let begins = inside.starts_with(['{', '[']);
+    let read = begins.then(|| structure(inside)).flatten();
+    read.unwrap_or_else(|| Value::from(text))
+}
+
+fn fitting(reply: Reply, schema: &Value) -> Result<Reply, Unreadable> {
+    let wrong = violations(schema, &reply.output);
+    if wrong.is_empty() {
+        return Ok(reply);
+    }
+    // A text that happens to look like a number is still the text that was asked for.
+    let text = Value::from(reply.output.to_string());
+    if !reply.output.is_string()
+        && !reply.output.is_object()
+        && violations(schema, &text).is_empty()
+    {
+        return Ok(Reply {
+            output: text,
+            ..reply
+        });
+    }
+    // A model may put data into prose: one value in it is the output, if it fits.
+    if let Value::String(prose) = &reply.output
+        && let Some(found) = structure(prose)
+        && violations(schema, &found).is_empty()
+    {
+        return Ok(Reply {
+            output: found,
+            ..reply
+        });
+    }
+    let problems = wrong
+        .into_iter()
+        .map(|wrong| format!("The output does not fit its schema: {wrong}."));
+    Err(Unreadable {
+        problems: problems.collect(),
+    })
 }

@@ -112,6 +112,14 @@ impl<R: Rows> Ledger<'_, R> {
                 },
             )?;
         }
+        // What ends after the foreach around it has nobody left to ask.
+        if !matches!(report.outcome, Outcome::Completed { .. }) && self.is_sealed(&task.path)? {
+            let failure = Failure {
+                class: FailureClass::Cancelled,
+                message: "It ended after the foreach around it.".to_owned(),
+            };
+            return self.fail_for_good(&row, failure, Move::Fail);
+        }
         let hold = |kind, reason: &str| Hold {
             kind,
             reason: reason.to_owned(),

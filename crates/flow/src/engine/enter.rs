@@ -170,13 +170,22 @@ impl<R: Rows> Ledger<'_, R> {
                 return self.fail_waiting(&row.id, failure);
             }
         };
+        // A subflow that is tried again has another child.
+        let fence = row.fence + 1;
+        self.change(
+            &row.id,
+            TaskChange {
+                fence: Some(fence),
+                ..TaskChange::default()
+            },
+        )?;
         self.act(Action::Arm(TimerRow {
             run: self.run.clone(),
             key: child_key(&row.id),
             at_ms: self.now_ms,
             due: Due::StartChild {
                 child: ChildRun {
-                    run: RunId::child_of(&row.id),
+                    run: RunId::child_of(&row.id, fence),
                     parent: row.id.clone(),
                     subflow: step.subflow().to_owned(),
                     input,

@@ -38,6 +38,9 @@ impl<R: Rows> Ledger<'_, R> {
     pub(crate) fn fail(&mut self, row: &TaskRow, failure: Failure) -> Result<(), Stop<R::Error>> {
         let step = self.the_step(&row.id.step)?;
         self.note_failure(row, &failure)?;
+        if self.is_sealed(&row.id.path)? {
+            return self.fail_for_good(row, failure, Move::Fail);
+        }
         let retry = step.retry();
         let why = Some(failure.message.clone());
         if failure.class.is_retryable() && row.attempt < retry.attempts {

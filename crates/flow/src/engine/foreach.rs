@@ -53,9 +53,11 @@ fn needed(step: &Step, policy: Policy, total: u32) -> u32 {
     });
     let given = step.config.min_count.or(percent);
     match policy {
-        Policy::All => given.unwrap_or(total).min(total),
-        Policy::Any => 1.min(total),
-        Policy::Quorum => given.unwrap_or(total / 2 + 1).min(total),
+        // Where there is nothing, nothing is missing.
+        _ if total == 0 => 0,
+        Policy::All => given.unwrap_or(total),
+        Policy::Any => 1,
+        Policy::Quorum => given.unwrap_or(total / 2 + 1),
         Policy::AllTerminal => 0,
     }
 }
@@ -180,7 +182,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
             index,
         })?;
         let path = group.path.item(group, index);
-        self.unsettled.insert(path.clone());
+        self.unsettle(&path);
         let origin = Origin {
             path: path.clone(),
             from: task.from.clone(),
@@ -222,7 +224,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
         let Some((group, index)) = group else {
             return Ok(());
         };
-        self.unsettled.insert(enter.path.clone());
+        self.unsettle(&enter.path);
         // Where an item has nothing to do, what led to the foreach is no result of the item.
         let own = enter.from.as_ref().filter(|from| from.path == enter.path);
         if let Some(result) = own {
@@ -250,7 +252,8 @@ impl<'a, R: Rows> Ledger<'a, R> {
 
     /// Nothing of an item is active any more: it ends, once.
     pub(crate) fn end_item(&mut self, group: &TaskId, index: u32) -> Result<(), Stop<R::Error>> {
-        let closed = self.the_group(group)?.closed;
+        let over = self.the_task(group)?.status.is_terminal();
+        let closed = over || self.the_group(group)?.closed;
         let item = self.the_item(group, index)?;
         let status = match (closed, &item.failure) {
             (true, _) => ItemStatus::Skipped,
@@ -316,6 +319,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
         }
         for row in self.active_in_items(group)? {
             if row.status != TaskStatus::InProgress {
+                self.unpause(&row.id)?;
                 self.cancel_task(&row, "The foreach around it is over.")?;
             }
         }

@@ -18,7 +18,7 @@ use crate::workflow::Step;
 impl<R: Rows> Ledger<'_, R> {
     /// A path comes to a join of branches.
     pub(crate) fn arrive(&mut self, step: &Step, enter: &Enter) -> Result<(), Stop<R::Error>> {
-        self.unsettled.insert(enter.path.clone());
+        self.unsettle(&enter.path);
         let place = Place {
             run: self.run.clone(),
             path: enter.path.clone(),
@@ -188,10 +188,13 @@ impl<R: Rows> Ledger<'_, R> {
                 self.seal(&row.id)?;
                 self.gathered(&row.id).map(Some)
             }
-            TaskKind::Join => {
-                self.mark_passed(row)?;
-                self.joined(row).map(Some)
-            }
+            TaskKind::Join => match &row.from {
+                Some(from) => Ok(self.the_task(from)?.output),
+                None => {
+                    self.mark_passed(row)?;
+                    self.joined(row).map(Some)
+                }
+            },
             _ => Ok(None),
         }
     }

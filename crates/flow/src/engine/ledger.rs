@@ -1,6 +1,7 @@
 //! Decisions in the making: rows are read through here, actions are written down and take effect
 //! on what is read next.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use serde_json::Value;
@@ -45,7 +46,8 @@ pub(crate) struct Ledger<'a, R: Rows> {
     pub(crate) now_ms: u64,
     pub(crate) todo: VecDeque<Todo>,
     /// The scopes in which something ended, to be looked at when nothing else is to be done.
-    pub(crate) unsettled: BTreeSet<Path>,
+    /// The innermost first.
+    unsettled: BTreeSet<(Reverse<usize>, Path)>,
     input: Option<Value>,
     runs: Table<RunId, RunRow>,
     tasks: Table<TaskId, TaskRow>,
@@ -263,6 +265,24 @@ impl<'a, R: Rows> Ledger<'a, R> {
         })
     }
 
+    // What is left to do.
+
+    /// Looks at a scope again when nothing else is to be done.
+    pub(crate) fn unsettle(&mut self, path: &Path) {
+        let depth = Reverse(path.items().len());
+        self.unsettled.insert((depth, path.clone()));
+    }
+
+    pub(crate) fn next_unsettled(&mut self) -> Option<Path> {
+        self.unsettled.pop_first().map(|(_, path)| path)
+    }
+
+    /// Forgets what was to be done: the run is over.
+    pub(crate) fn drop_todo(&mut self) {
+        self.todo.clear();
+        self.unsettled.clear();
+    }
+
     // Writing.
 
     pub(crate) fn act(&mut self, action: Action) -> Done<R> {
@@ -324,7 +344,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
         })?;
         let attempt = self.the_task(task)?.attempt;
         if by.to().is_terminal() {
-            self.unsettled.insert(task.path.clone());
+            self.unsettle(&task.path);
         }
         self.tell(What::TaskMoved {
             task: task.clone(),

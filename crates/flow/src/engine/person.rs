@@ -113,9 +113,9 @@ impl<R: Rows> Ledger<'_, R> {
                 self.offer(step, &row)
             }
             TaskKind::Join if !row.output_is_gathered() => self.shift(&row.id, Move::Retry, None),
-            TaskKind::Join => {
+            TaskKind::Join if row.from.is_none() => {
                 self.shift(&row.id, Move::WaitAgain, None)?;
-                self.unsettled.insert(row.id.path.clone());
+                self.unsettle(&row.id.path);
                 self.todo.push_back(Todo::Weigh(row.id.clone()));
                 Ok(())
             }
@@ -123,7 +123,7 @@ impl<R: Rows> Ledger<'_, R> {
                 self.shift(&row.id, Move::WaitAgain, None)?;
                 self.reopen(&row.id)
             }
-            TaskKind::Foreach | TaskKind::Subflow => {
+            TaskKind::Foreach | TaskKind::Subflow | TaskKind::Join => {
                 self.shift(&row.id, Move::WaitAgain, None)?;
                 self.begin(step, &row.id)
             }

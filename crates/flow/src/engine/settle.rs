@@ -25,12 +25,10 @@ impl<R: Rows> Ledger<'_, R> {
                     Todo::Conclude { task, output } => self.conclude(&task, output)?,
                 }
             }
-            let innermost = self.unsettled.iter().max_by_key(|path| path.items().len());
-            let Some(path) = innermost.cloned() else {
-                return Ok(());
-            };
-            self.unsettled.remove(&path);
-            self.settle(&path)?;
+            match self.next_unsettled() {
+                Some(path) => self.settle(&path)?,
+                None => return Ok(()),
+            }
         }
     }
 
@@ -39,7 +37,7 @@ impl<R: Rows> Ledger<'_, R> {
             return Ok(());
         }
         if self.settle_joins(path)? {
-            self.unsettled.insert(path.clone());
+            self.unsettle(&path);
             return Ok(());
         }
         match group_of(&self.run, path) {
@@ -129,7 +127,7 @@ impl<R: Rows> Ledger<'_, R> {
             let Some((group, _)) = group_of(&self.run, &path.outer(depth)) else {
                 continue;
             };
-            if self.the_group(&group)?.closed {
+            if self.the_group(&group)?.closed || self.the_task(&group)?.status.is_terminal() {
                 return Ok(true);
             }
         }
@@ -169,8 +167,7 @@ impl<R: Rows> Ledger<'_, R> {
                 self.cancel_task(&row, &word)?;
             }
         }
-        self.todo.clear();
-        self.unsettled.clear();
+        self.drop_todo();
         self.act(Action::SetRun {
             run: self.run.clone(),
             status,

@@ -67,7 +67,7 @@ impl<R: Rows> Ledger<'_, R> {
             failed: false,
             passed: Vec::new(),
         };
-        self.unsettled.insert(Path::default());
+        self.unsettle(&Path::default());
         match self.plan(self.workflow.starts().to_vec(), &view, None)? {
             Ok(plan) => self.follow(plan, &origin),
             Err(reason) => self.end_run(RunStatus::Failed, Some(reason)),

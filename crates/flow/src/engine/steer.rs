@@ -22,7 +22,7 @@ impl<R: Rows> Ledger<'_, R> {
         };
         self.disarm_of(&row.id)?;
         if row.kind == TaskKind::Subflow {
-            let run = RunId::child_of(&row.id);
+            let run = RunId::child_of(&row.id, row.fence);
             self.act(Action::Arm(TimerRow {
                 run,
                 key: "cancel".to_owned(),
@@ -139,7 +139,7 @@ impl<R: Rows> Ledger<'_, R> {
                 arrival: arrival.clone(),
             })?;
         }
-        self.unsettled.insert(enter.path.clone());
+        self.unsettle(&enter.path);
         Ok(())
     }
 

@@ -1,0 +1,149 @@
+//! The five sections of a reply, found by their headings outside of fences.
+
+/// What stands under each heading.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sections<'t> {
+    pub(crate) status: Option<&'t str>,
+    pub(crate) summary: Option<&'t str>,
+    pub(crate) output: Option<&'t str>,
+    pub(crate) next: Option<&'t str>,
+    pub(crate) metadata: Option<&'t str>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Heading {
+    Status,
+    Summary,
+    Output,
+    Next,
+    Metadata,
+}
+
+/// A heading, where its line begins, and where what it heads does.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    heading: Heading,
+    start: usize,
+    inside: usize,
+}
+
+impl<'t> Sections<'t> {
+    /// Finds the sections. The output may have headings of its own: it ends where the last `Next
+    /// Action` or `Metadata` begins, and what stands before `Status` is nobody's.
+    pub(crate) fn read(text: &'t str) -> Sections<'t> {
+        let found = headings(text);
+        let first = |heading: Heading| found.iter().find(|f| f.heading == heading).copied();
+        let last = |heading: Heading| found.iter().rfind(|f| f.heading == heading).copied();
+        let status = first(Heading::Status);
+        let output = first(Heading::Output);
+        let summary = first(Heading::Summary)
+            .filter(|s| output.is_none_or(|output| s.start < output.start))
+            .or_else(|| last(Heading::Summary));
+        let kept = [
+            status,
+            summary,
+            output,
+            last(Heading::Next),
+            last(Heading::Metadata),
+        ];
+        let section = |found: Option<Found>| {
+            let found = found?;
+            let next = kept
+                .iter()
+                .flatten()
+                .filter(|other| other.start > found.start);
+            let end = next.map(|other| other.start).min().unwrap_or(text.len());
+            text.get(found.inside..end)
+        };
+        Sections {
+            status: section(status),
+            summary: section(summary),
+            output: section(output),
+            next: section(last(Heading::Next)),
+            metadata: section(last(Heading::Metadata)),
+        }
+    }
+}
+
+/// The inside of a text that is one fenced block.
+pub(crate) fn unfenced(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let first = text.lines().next()?;
+    let marks = first.len() - first.trim_start_matches('`').len();
+    let fence = first.get(..marks).filter(|_| marks >= 3)?;
+    let inside = text.get(first.len()..)?.strip_suffix(fence)?;
+    (!inside
+        .lines()
+        .any(|line| line.trim_start().starts_with(fence)))
+    .then_some(inside)
+}
+
+fn headings(text: &str) -> Vec<Found> {
+    let mut found = Vec::new();
+    let mut fence: Option<&str> = None;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let trimmed = line.trim();
+        let marks = trimmed.len() - trimmed.trim_start_matches(['`', '~']).len();
+        match fence {
+            Some(open) if trimmed.len() == marks && trimmed.starts_with(open) => fence = None,
+            Some(_) => {}
+            None if marks >= 3 => fence = trimmed.get(..marks),
+            None => {
+                if let Some((heading, rest)) = heading(trimmed) {
+                    // `**Status:** SUCCESS` has its content on the same line.
+                    let inside = if rest.is_empty() {
+                        at
+                    } else {
+                        at - trailing(line, rest)
+                    };
+                    found.push(Found {
+                        heading,
+                        start,
+                        inside,
+                    });
+                }
+            }
+        }
+    }
+    found
+}
+
+/// How many bytes from the begin of `rest` to the end of the line it is in.
+fn trailing(line: &str, rest: &str) -> usize {
+    line.rfind(rest).map_or(0, |at| line.len() - at)
+}
+
+/// The heading a line is, and what follows it on the line.
+fn heading(line: &str) -> Option<(Heading, &str)> {
+    let hashes = line.len() - line.trim_start_matches('#').len();
+    let bold = line.starts_with("**");
+    if !(1..=6).contains(&hashes) && !bold {
+        return None;
+    }
+    let text = line.trim_start_matches(['#', '*', ' ', '_']);
+    let known = [
+        ("status", Heading::Status),
+        ("summary", Heading::Summary),
+        ("output", Heading::Output),
+        ("next action", Heading::Next),
+        ("next_action", Heading::Next),
+        ("nextaction", Heading::Next),
+        ("metadata", Heading::Metadata),
+    ];
+    known.into_iter().find_map(|(name, heading)| {
+        let begin = text.get(..name.len())?;
+        let rest = text.get(name.len()..)?;
+        let ends = rest
+            .chars()
+            .next()
+            .is_none_or(|c| matches!(c, ':' | '*' | ' ' | '#' | '_'));
+        let rest = rest.trim_start_matches(['*', ':', ' ', '#', '_']);
+        // A heading of more words is a heading of the work itself.
+        let own = rest.is_empty() || bold || rest.starts_with(|c: char| c.is_ascii_uppercase());
+        let fits = begin.eq_ignore_ascii_case(name) && ends;
+        (fits && (rest.is_empty() || (own && line.contains(':')))).then_some((heading, rest))
+    })
+}
