@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use bench::workflows::Extent;
 
 const USAGE: &str = "\
 Usage: cargo xtask COMMAND
@@ -28,6 +29,8 @@ Usage: cargo xtask COMMAND
   bench sandbox     a command that does nothing, with and without each kind of sandbox
   bench search      drawloom's search beside ripgrep on a tree of 5 000 files
   bench templates   drawloom's template engine beside edge.js and minijinja, in process
+  bench workflows   drawloom's workflows beside Restate, LangGraph, DBOS and the floor; with `quick`
+                    a tenth of it with development builds, to see that all of it works
 ";
 
 fn main() -> Result<ExitCode> {
@@ -42,6 +45,8 @@ fn main() -> Result<ExitCode> {
         ["bench", "sandbox"] => bench::sandbox::run(),
         ["bench", "search"] => bench::search::run(&root),
         ["bench", "templates"] => bench::templates::run(&root),
+        ["bench", "workflows"] => bench::workflows::run(&root, Extent::Full),
+        ["bench", "workflows", "quick"] => bench::workflows::run(&root, Extent::Quick),
         _ => {
             print!("{USAGE}");
             Ok(ExitCode::from(64))

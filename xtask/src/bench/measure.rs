@@ -57,7 +57,8 @@ fn middle<T: Ord + Copy + Default>(values: impl Iterator<Item = T>) -> T {
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
-fn tail(log: &Path) -> Result<String> {
+/// The end of what was logged, to be shown.
+pub(crate) fn tail(log: &Path) -> Result<String> {
     let text = String::from_utf8_lossy(&std::fs::read(log)?).into_owned();
     let lines: Vec<&str> = text.lines().collect();
     Ok(lines[lines.len().saturating_sub(LOG_LINES_SHOWN)..].join("\n"))

@@ -8,6 +8,7 @@ pub(crate) mod generators;
 pub(crate) mod sandbox;
 pub(crate) mod search;
 pub(crate) mod templates;
+pub(crate) mod workflows;
 
 mod goals;
 mod jobs;

@@ -1,0 +1,100 @@
+//! A worker by itself: what it takes when there is nothing to do, and how soon it begins.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use super::drawloom::{Drawloom, Project, now_ms};
+use super::place::{Database, Ground};
+use super::shape::{CONCURRENCY, Job, Shape};
+
+/// What starting up costs is not idleness.
+const SETTLING: Duration = Duration::from_secs(2);
+const IDLE: Duration = Duration::from_secs(10);
+/// The kernel counts a process's time in these, on every Linux that is in use.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+const COLD_STARTS: usize = 5;
+const CLAIM_MAX: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(50);
+
+pub(super) struct Alone {
+    pub(super) idle_megabytes: f64,
+    pub(super) idle_cpu_percent: f64,
+    pub(super) cold_start_ms: f64,
+}
+
+pub(super) fn measure(drawloom: &Drawloom, ground: &Ground) -> Result<Alone> {
+    println!("a worker with nothing to do, and one that starts");
+    let project = drawloom.project(&ground.place()?, Database::Sqlite)?;
+    let (idle_megabytes, idle_cpu_percent) = idle(&project)?;
+    let mut starts = Vec::new();
+    for _ in 0..COLD_STARTS {
+        let project = drawloom.project(&ground.place()?, Database::Sqlite)?;
+        starts.push(cold_start(&project)?);
+    }
+    starts.sort_by(f64::total_cmp);
+    Ok(Alone {
+        idle_megabytes,
+        idle_cpu_percent,
+        cold_start_ms: starts.get(COLD_STARTS / 2).copied().unwrap_or(f64::NAN),
+    })
+}
+
+fn idle(project: &Project<'_>) -> Result<(f64, f64)> {
+    let worker = project.worker(CONCURRENCY, "idle.txt")?;
+    let id = worker.child.id();
+    std::thread::sleep(SETTLING);
+    let (before, began) = (cpu_seconds(id)?, Instant::now());
+    std::thread::sleep(IDLE);
+    let used = cpu_seconds(id)? - before;
+    let percent = used / began.elapsed().as_secs_f64() * 100.0;
+    Ok((resident_megabytes(id)?, percent))
+}
+
+/// Milliseconds from starting a worker to the claim that stands in the database.
+fn cold_start(project: &Project<'_>) -> Result<f64> {
+    project.start_one(Job {
+        shape: Shape::Loop,
+        count: 1,
+        rounds: 1,
+    })?;
+    let (clock, began) = (now_ms()?, Instant::now());
+    let _worker = project.worker(CONCURRENCY, "cold.txt")?;
+    loop {
+        if let Some(claimed) = project.first_claim_ms()? {
+            let took = Duration::from_millis(claimed.saturating_sub(clock));
+            return Ok(took.as_secs_f64() * 1_000.0);
+        }
+        ensure!(
+            began.elapsed() < CLAIM_MAX,
+            "the worker claimed nothing within {} s",
+            CLAIM_MAX.as_secs()
+        );
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// User and system time of all its threads, the 14th and 15th field of `stat`.
+fn cpu_seconds(id: u32) -> Result<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))
+        .context("the worker has ended; it was to wait for work")?;
+    // The second field is the program's name in brackets, in which anything may stand.
+    let (_, fields) = stat.rsplit_once(')').context("a stat names its program")?;
+    let fields: Vec<&str> = fields.split_whitespace().collect();
+    let ticks = |place: usize| -> Result<f64> {
+        let field = fields.get(place).context("a stat has more fields")?;
+        Ok(field.parse()?)
+    };
+    Ok((ticks(11)? + ticks(12)?) / TICKS_PER_SECOND)
+}
+
+fn resident_megabytes(id: u32) -> Result<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .context("a status names the memory")?;
+    let kibibytes: f64 = line.trim().trim_end_matches("kB").trim().parse()?;
+    Ok(kibibytes * 1_024.0 / 1e6)
+}

@@ -1,0 +1,97 @@
+//! What Drawloom's engine is to reach beside the others, and the verdict.
+
+use std::process::ExitCode;
+
+use super::super::goals::{self, Goal};
+use super::alone::Alone;
+use super::drawloom;
+use super::floor::{Floor, Grouping};
+use super::peers::Engine;
+use super::place::Database;
+use super::shape::Jobs;
+use super::table::Table;
+
+const CHAIN_TIMES_RESTATE_MIN: f64 = 3.0;
+const FAN_OUT_TIMES_RESTATE_MIN: f64 = 10.0;
+const FAN_OUT_OF_FLOOR_MIN: f64 = 0.5;
+const LOOP_OF_FLOOR_MIN: f64 = 0.8;
+/// An item among ten thousand may cost so many times one among a thousand: flat, but for the noise.
+const GROWTH_PER_ITEM_MAX: f64 = 1.25;
+const POSTGRES_OF_SQLITE_MIN: f64 = 0.5;
+const IDLE_MEGABYTES_MAX: f64 = 30.0;
+const IDLE_CPU_PERCENT_MAX: f64 = 1.0;
+const COLD_START_MS_MAX: f64 = 100.0;
+
+pub(super) fn judge(table: &Table, jobs: Jobs, alone: &Alone) -> ExitCode {
+    let mut goals = beside_others(table, jobs);
+    goals.extend(beside_itself(table, jobs));
+    goals.extend([
+        Goal::at_most(
+            "MB of an idle worker",
+            alone.idle_megabytes,
+            IDLE_MEGABYTES_MAX,
+        ),
+        Goal::at_most(
+            "% of a core an idle worker takes",
+            alone.idle_cpu_percent,
+            IDLE_CPU_PERCENT_MAX,
+        ),
+        Goal::at_most(
+            "ms from cold start to the first claimed task",
+            alone.cold_start_ms,
+            COLD_START_MS_MAX,
+        ),
+    ]);
+    goals::judge(&goals)
+}
+
+fn beside_others(table: &Table, jobs: Jobs) -> Vec<Goal> {
+    let restate = Engine::Restate.name();
+    let floor = |grouping| Floor::title(Database::Sqlite, grouping);
+    let (grouped, ungrouped) = (floor(Grouping::Grouped), floor(Grouping::Ungrouped));
+    let beside = |name: &str, job| table.speed(drawloom::SQLITE, job) / table.speed(name, job);
+    let mut goals = vec![Goal::at_least(
+        "chain, times Restate",
+        beside(&restate, jobs.chain),
+        CHAIN_TIMES_RESTATE_MIN,
+    )];
+    for job in [jobs.few, jobs.many] {
+        goals.push(Goal::at_least(
+            format!("{}, times Restate", job.name()),
+            beside(&restate, job),
+            FAN_OUT_TIMES_RESTATE_MIN,
+        ));
+        goals.push(Goal::at_least(
+            format!("{}, of the grouped floor", job.name()),
+            beside(&grouped, job),
+            FAN_OUT_OF_FLOOR_MIN,
+        ));
+    }
+    goals.push(Goal::at_least(
+        "loop, of the ungrouped floor",
+        beside(&ungrouped, jobs.round),
+        LOOP_OF_FLOOR_MIN,
+    ));
+    goals
+}
+
+fn beside_itself(table: &Table, jobs: Jobs) -> Vec<Goal> {
+    let ours = |job| table.speed(drawloom::SQLITE, job);
+    let mut goals = vec![Goal::at_most(
+        format!(
+            "cost of an item, {} beside {}",
+            jobs.many.name(),
+            jobs.few.name()
+        ),
+        ours(jobs.few) / ours(jobs.many),
+        GROWTH_PER_ITEM_MAX,
+    )];
+    for job in jobs.all() {
+        goals.push(Goal::at_least(
+            format!("{}, PostgreSQL with four workers of SQLite", job.name()),
+            table.speed(drawloom::POSTGRES, job) / ours(job),
+            POSTGRES_OF_SQLITE_MIN,
+        ));
+    }
+    goals
+}

@@ -1,0 +1,155 @@
+//! `cargo xtask bench workflows`: our engine beside Restate, LangGraph and DBOS, and the floor below all.
+//!
+//! Three shapes of workflow, with steps that do nothing but return a small JSON, every one of them on the
+//! disk before it counts: a chain, a fan-out with a join, a loop. The contenders take turns, round after
+//! round, each in a fresh folder or database on the same disk. The peers time themselves without their
+//! start-up; ours is timed from outside with it.
+
+mod alone;
+mod disk;
+mod drawloom;
+mod floor;
+mod goals;
+mod peers;
+mod place;
+mod postgres;
+mod program;
+mod shape;
+mod table;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, ensure};
+
+use super::scratch::Scratch;
+use drawloom::Drawloom;
+use floor::{Floor, Grouping};
+use peers::{Engine, Peer, Peers};
+use place::{Contender, Database, Ground};
+use program::Speed;
+use shape::{Job, Jobs};
+use table::{Row, Table};
+
+/// How much is measured, and of which build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    Full,
+    /// A tenth of the work once, with development builds: shows that everything works, and no more.
+    Quick,
+}
+
+pub(crate) fn run(root: &Path, extent: Extent) -> Result<ExitCode> {
+    let scratch = Scratch::open(root)?;
+    let jobs = match extent {
+        Extent::Full => Jobs::FULL,
+        Extent::Quick => Jobs::QUICK,
+    };
+    let floor = build(&scratch, extent, &FLOOR, "floor")?;
+    let drawloom = Drawloom::new(build(&scratch, extent, &DRAWLOOM, "drawloom")?, root);
+    let stage = disk::stage(&scratch)?;
+    let ground = Ground::new(stage.path())?;
+    let peers = Peers::open(root, &scratch, stage.path())?;
+    let absent = drawloom.absent()?;
+    let mut contenders: Vec<Box<dyn Contender + '_>> = Vec::new();
+    if absent.is_none() {
+        contenders.extend(drawloom.contenders());
+    }
+    contenders.extend(Engine::ALL.map(|engine| {
+        let peers = &peers;
+        Box::new(Peer { engine, peers }) as Box<dyn Contender>
+    }));
+    contenders.extend(floors(&floor));
+    let table = Table::new(&jobs.all(), measure(&contenders, &jobs.all(), &ground)?);
+    table.print(drawloom::SQLITE);
+    if let Some(reason) = absent {
+        println!("\nDrawloom's side was not measured, and no goal was judged: {reason}");
+        return Ok(ExitCode::FAILURE);
+    }
+    let alone = alone::measure(&drawloom, &ground)?;
+    Ok(goals::judge(&table, jobs, &alone))
+}
+
+const FLOOR: [&str; 6] = [
+    "--package",
+    "xtask",
+    "--bin",
+    "floor",
+    "--features",
+    "floor",
+];
+const DRAWLOOM: [&str; 2] = ["--package", "cli"];
+
+fn build(scratch: &Scratch, extent: Extent, arguments: &[&str], binary: &str) -> Result<PathBuf> {
+    if extent == Extent::Full {
+        return scratch.build(arguments, binary);
+    }
+    println!("building {binary} (development)");
+    let status = Command::new("cargo")
+        .args(["build", "--quiet", "--locked"])
+        .args(arguments)
+        .status()
+        .context("cannot run cargo")?;
+    ensure!(
+        status.success(),
+        "cargo failed ({status}); mend the build first"
+    );
+    Ok(scratch.target.join("debug").join(binary))
+}
+
+fn floors(program: &Path) -> Vec<Box<dyn Contender>> {
+    let mut floors: Vec<Box<dyn Contender>> = Vec::new();
+    for database in Database::ALL {
+        for grouping in Grouping::ALL {
+            floors.push(Box::new(Floor {
+                program: program.to_owned(),
+                database,
+                grouping,
+            }));
+        }
+    }
+    floors
+}
+
+fn measure(
+    contenders: &[Box<dyn Contender + '_>],
+    jobs: &[Job],
+    ground: &Ground,
+) -> Result<Vec<Row>> {
+    let rounds = jobs.iter().map(|job| job.rounds).max().unwrap_or_default();
+    let mut found: Vec<Vec<(Job, Speed)>> = contenders.iter().map(|_| Vec::new()).collect();
+    for round in 0..rounds {
+        for (contender, found) in contenders.iter().zip(&mut found) {
+            println!(
+                "round {} of {rounds}: {}",
+                round + 1,
+                contender.name().trim()
+            );
+            for job in jobs.iter().filter(|job| round < job.rounds) {
+                match contender.measure(*job, &ground.place()?) {
+                    Ok(speed) => found.extend(speed.map(|speed| (*job, speed))),
+                    // The others are worth knowing all the same; a goal without a figure is missed.
+                    Err(problem) => println!("  FAILED {}: {problem:#}", job.name()),
+                }
+            }
+        }
+    }
+    let rows = contenders.iter().zip(found).map(|(contender, found)| Row {
+        name: contender.name(),
+        speeds: jobs
+            .iter()
+            .filter_map(|job| Some((*job, median(*job, &found)?)))
+            .collect(),
+    });
+    Ok(rows.collect())
+}
+
+fn median(job: Job, found: &[(Job, Speed)]) -> Option<Speed> {
+    let mut speeds: Vec<Speed> = found
+        .iter()
+        .filter(|(measured, _)| *measured == job)
+        .map(|(_, speed)| *speed)
+        .collect();
+    speeds.sort_by(|one, other| one.per_second().total_cmp(&other.per_second()));
+    speeds.get(speeds.len() / 2).copied()
+}

@@ -1,0 +1,159 @@
+//! A PostgreSQL of our own for the time of the run: a fresh cluster on a free port of the loopback.
+//!
+//! It refuses to run as root, so as root it is started as the user that its Debian package brings.
+//! Everyone on the loopback is trusted; `fsync` is on, as it is by default.
+
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+const PACKAGE: &str = "postgresql-15";
+const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
+const ROOT: u32 = 0;
+const USER: &str = "postgres";
+const ROLE: &str = "bench";
+const CONNECTIONS_MAX: usize = 200;
+
+pub(super) struct Cluster {
+    folder: PathBuf,
+    port: u16,
+    account: Option<Account>,
+}
+
+/// Whom the server runs as; nobody in particular where we are not root ourselves.
+#[derive(Clone, Copy)]
+struct Account {
+    uid: u32,
+    gid: u32,
+}
+
+impl Cluster {
+    pub(super) fn start(stage: &Path) -> Result<Self> {
+        install()?;
+        let account = account(stage)?;
+        let folder = stage.join("postgres");
+        std::fs::create_dir(&folder)?;
+        if let Some(account) = account {
+            std::os::unix::fs::chown(&folder, Some(account.uid), Some(account.gid))?;
+        }
+        let cluster = Self {
+            folder,
+            port: free_port()?,
+            account,
+        };
+        let data = cluster.folder.join("data");
+        let mut initdb = cluster.program("initdb");
+        initdb
+            .args(["--auth", "trust", "--encoding", "UTF8", "--locale", "C"])
+            .args(["--username", ROLE, "--no-instructions", "--pgdata"])
+            .arg(&data);
+        finish(&mut initdb)?;
+        let options = format!(
+            "-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=on \
+             -c max_connections={CONNECTIONS_MAX}",
+            cluster.port
+        );
+        let mut start = cluster.program("pg_ctl");
+        start
+            .args(["start", "--wait", "--silent", "--pgdata"])
+            .arg(&data)
+            .arg("--log")
+            .arg(cluster.folder.join("log.txt"))
+            .args(["--options", &options]);
+        finish(&mut start)?;
+        Ok(cluster)
+    }
+
+    /// The URL of an empty database.
+    pub(super) fn database(&self, name: &str) -> Result<String> {
+        let mut createdb = self.program("createdb");
+        createdb
+            .args(["--host", "127.0.0.1", "--port", &self.port.to_string()])
+            .args(["--username", ROLE, name]);
+        finish(&mut createdb)?;
+        Ok(format!(
+            "postgresql://{ROLE}@127.0.0.1:{}/{name}",
+            self.port
+        ))
+    }
+
+    fn program(&self, name: &str) -> Command {
+        let mut command = Command::new(Path::new(PROGRAMS).join(name));
+        command.current_dir(&self.folder).stdin(Stdio::null());
+        if let Some(account) = self.account {
+            command.uid(account.uid).gid(account.gid);
+        }
+        command
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        let mut stop = self.program("pg_ctl");
+        stop.args(["stop", "--silent", "--mode", "immediate", "--pgdata"])
+            .arg(self.folder.join("data"));
+        if let Err(problem) = finish(&mut stop) {
+            println!("PostgreSQL was not stopped: {problem:#}");
+        }
+    }
+}
+
+/// A port that was free a moment ago.
+pub(super) fn free_port() -> Result<u16> {
+    let listener = TcpListener::bind("127.0.0.1:0").context("no port is free on the loopback")?;
+    Ok(listener.local_addr()?.port())
+}
+
+fn install() -> Result<()> {
+    if Path::new(PROGRAMS).join("initdb").exists() {
+        return Ok(());
+    }
+    println!("installing {PACKAGE} with apt-get");
+    let status = Command::new("apt-get")
+        .args(["install", "-y", "-qq", PACKAGE])
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .stdout(Stdio::null())
+        .status()
+        .with_context(|| format!("cannot run apt-get; install {PACKAGE} and run again"))?;
+    ensure!(
+        status.success(),
+        "apt-get failed ({status}); install {PACKAGE} and run again"
+    );
+    Ok(())
+}
+
+fn account(stage: &Path) -> Result<Option<Account>> {
+    let owner = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(stage)?);
+    if owner != ROOT {
+        return Ok(None);
+    }
+    let passwd = std::fs::read_to_string("/etc/passwd")?;
+    let account = passwd.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        match fields.as_slice() {
+            [USER, _, uid, gid, ..] => Some(Account {
+                uid: uid.parse().ok()?,
+                gid: gid.parse().ok()?,
+            }),
+            _ => None,
+        }
+    });
+    let account = account.with_context(|| {
+        format!("PostgreSQL does not run as root and there is no user `{USER}`; add one")
+    })?;
+    Ok(Some(account))
+}
+
+fn finish(command: &mut Command) -> Result<()> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    // Not a pipe: the server keeps what its starter had open, and the pipe would never end.
+    let status = command
+        .stdout(Stdio::null())
+        .status()
+        .with_context(|| format!("cannot run {program}"))?;
+    ensure!(status.success(), "{program} failed ({status})");
+    Ok(())
+}
