@@ -132,7 +132,7 @@ async fn a_newer_drawlooms_database_is_refused_by_name() {
     let says = [
         "was written by a newer drawloom",
         "tables of version 7",
-        "up to 1",
+        "knows them up to",
         "Update drawloom",
     ];
     check_refused(&place, Kind::Newer, &says).await;

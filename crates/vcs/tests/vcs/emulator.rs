@@ -1,79 +1,19 @@
 //! Publishing to an emulated GitHub that keeps state: drafts, labels, lists, wrong tokens.
 
-use std::net::{TcpListener, TcpStream};
-use std::process::Command;
-use std::time::{Duration, Instant};
-
-use serde_json::Value;
 use vcs::{
     Branch, ErrorKind, ForgeLimits, GitHub, MANUAL_FIX_LABEL, NewPull, Project, Purpose, Readiness,
     Secret,
 };
 
-use crate::peer::{Running, beside, installed};
+use crate::peer::{Emulator, TOKEN};
 
-const TOKEN: &str = "ghp_the-tests-own-token";
 const STRANGERS_TOKEN: &str = "ghp_a-strangers-token";
 
-/// A running emulator.
-struct Emulator {
-    url: String,
-    _running: Running,
-}
-
-impl Emulator {
-    fn start() -> Emulator {
-        let folder = installed("emulate");
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        drop(listener);
-        let program = folder.join("node_modules/emulate/dist/index.js");
-        let (port_text, seed) = (port.to_string(), beside("emulate.yaml"));
-        let arguments = [
-            program.to_str().unwrap(),
-            "start",
-            "--service",
-            "github",
-            "--port",
-            &port_text,
-            "--seed",
-            seed.to_str().unwrap(),
-        ];
-        let mut running = Running::start(&folder.join("node"), &arguments);
-        running.line_with("Ready");
-        let began = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(began.elapsed() < Duration::from_secs(20));
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        Emulator {
-            url: format!("http://127.0.0.1:{port}"),
-            _running: running,
-        }
-    }
-
-    fn github(&self, token: &str, name: &str) -> GitHub {
-        let project = Project::new("github.com", name).unwrap();
-        GitHub::new(
-            &self.url,
-            &project,
-            Secret::new(token),
-            ForgeLimits::default(),
-        )
-        .unwrap()
-    }
-
-    /// What the emulator has, asked by another program than ours.
-    fn ask(&self, path: &str) -> Value {
-        let url = format!("{}/repos/octo/hello/{path}", self.url);
-        let script = "import sys, urllib.request as r\n\
-                      q = r.Request(sys.argv[1], headers={'Authorization': 'Bearer ' + sys.argv[2]})\n\
-                      print(r.build_opener(r.ProxyHandler({})).open(q).read().decode())";
-        let output = Command::new("python3")
-            .args(["-c", script, &url, TOKEN])
-            .output();
-        serde_json::from_slice(&output.unwrap().stdout).unwrap()
-    }
+/// What a project of the emulator is published to with.
+fn github(emulator: &Emulator, token: &str, name: &str) -> GitHub {
+    let project = Project::new("github.com", name).unwrap();
+    let limits = ForgeLimits::default();
+    GitHub::new(&emulator.url, &project, Secret::new(token), limits).unwrap()
 }
 
 fn new(purpose: Purpose, readiness: Readiness, labels: &[&str]) -> NewPull {
@@ -90,7 +30,7 @@ fn new(purpose: Purpose, readiness: Readiness, labels: &[&str]) -> NewPull {
 #[tokio::test]
 async fn a_draft_and_a_finished_pull_request_are_published_once_each() {
     let emulator = Emulator::start();
-    let github = emulator.github(TOKEN, "octo/hello");
+    let github = github(&emulator, TOKEN, "octo/hello");
     assert_eq!(github.default_branch().await.unwrap().as_str(), "main");
     let draft = new(Purpose::Draft, Readiness::Draft, &[MANUAL_FIX_LABEL]);
     assert_eq!(github.find_open(&draft.head).await.unwrap(), None);
@@ -128,8 +68,7 @@ async fn what_the_emulator_refuses_is_told_apart() {
         (TOKEN, "octo/nope", ErrorKind::NotFound),
         (STRANGERS_TOKEN, "octo/private", ErrorKind::Unauthorized),
     ] {
-        let error = emulator
-            .github(token, name)
+        let error = github(&emulator, token, name)
             .publish(&pull)
             .await
             .unwrap_err();
@@ -140,7 +79,7 @@ async fn what_the_emulator_refuses_is_told_apart() {
         title: String::new(),
         ..pull
     };
-    let github = emulator.github(TOKEN, "octo/hello");
+    let github = github(&emulator, TOKEN, "octo/hello");
     let error = github.publish(&nowhere).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
 }

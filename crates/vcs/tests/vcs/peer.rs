@@ -1,16 +1,23 @@
 //! Peers that are programs: installed once, started per test, ended with it.
 
 use std::io::{BufRead, BufReader};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// The token of `octo`, whose repositories the emulator has.
+pub(crate) const TOKEN: &str = "ghp_the-tests-own-token";
 
 /// A file beside the tests.
 pub(crate) fn beside(name: &str) -> PathBuf {
+    // Tests of other crates use these peers, too.
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/peers")
+        .join("../vcs/tests/peers")
         .join(name)
 }
 
@@ -89,5 +96,55 @@ impl GitServer {
             port,
             _running: running,
         }
+    }
+}
+
+/// A running emulator of GitHub, which keeps state.
+pub(crate) struct Emulator {
+    pub(crate) url: String,
+    _running: Running,
+}
+
+impl Emulator {
+    pub(crate) fn start() -> Emulator {
+        let folder = installed("emulate");
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        drop(listener);
+        let program = folder.join("node_modules/emulate/dist/index.js");
+        let (port_text, seed) = (port.to_string(), beside("emulate.yaml"));
+        let arguments = [
+            program.to_str().unwrap(),
+            "start",
+            "--service",
+            "github",
+            "--port",
+            &port_text,
+            "--seed",
+            seed.to_str().unwrap(),
+        ];
+        let mut running = Running::start(&folder.join("node"), &arguments);
+        running.line_with("Ready");
+        let began = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(began.elapsed() < Duration::from_secs(20));
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Emulator {
+            url: format!("http://127.0.0.1:{port}"),
+            _running: running,
+        }
+    }
+
+    /// What the emulator has, asked by another program than ours.
+    pub(crate) fn ask(&self, path: &str) -> Value {
+        let url = format!("{}/repos/octo/hello/{path}", self.url);
+        let script = "import sys, urllib.request as r\n\
+                      q = r.Request(sys.argv[1], headers={'Authorization': 'Bearer ' + sys.argv[2]})\n\
+                      print(r.build_opener(r.ProxyHandler({})).open(q).read().decode())";
+        let output = Command::new("python3")
+            .args(["-c", script, &url, TOKEN])
+            .output();
+        serde_json::from_slice(&output.unwrap().stdout).unwrap()
     }
 }
