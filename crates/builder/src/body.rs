@@ -121,6 +121,10 @@ fn check_line(check: &CheckReport) -> String {
             "- [x] {name}{command}: fails as it did before ({} failure(s)), nothing new",
             check.old_failures
         ),
+        Verdict::Unjudged => format!(
+            "- [ ] {name}{command}: fails before and after the change without saying how; it judges \
+             nothing"
+        ),
         Verdict::Skipped => format!("- [ ] {name}{command}: was not run"),
     }
 }

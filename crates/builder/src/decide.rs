@@ -3,11 +3,10 @@
 
 use crate::bench::Bench;
 use crate::error::{Error, Kind};
-use crate::job::{Job, JobId};
+use crate::job::{Change, Job, JobId};
 use crate::plan::Plan;
 use crate::progress::{EVENT, Progress};
 use crate::status::Status;
-use crate::store::Jobs;
 
 /// Lets the job be built by its plan. [`crate::run::build`] does it.
 pub async fn approve(bench: &Bench<'_>, id: &JobId) -> Result<Job, Error> {
@@ -37,17 +36,11 @@ pub async fn edit(bench: &Bench<'_>, id: &JobId, mut plan: Plan) -> Result<Job, 
         plan.task_type = given;
     }
     let checks = crate::stage::planning::recheck(bench, &job, &plan).await?;
-    settle(
-        bench,
-        &job,
-        Status::PlanReady,
-        "The plan was edited.",
-        |job| {
-            job.plan = Some(plan);
-            job.checks = checks;
-        },
-    )
-    .await
+    let change = job.amend(bench.clock.now_ms(), |job| {
+        job.plan = Some(plan);
+        job.checks = checks;
+    });
+    keep(bench, change, "The plan was edited.").await
 }
 
 /// Ends the job without building it.
@@ -136,21 +129,21 @@ async fn settle(
     message: &str,
     edit: impl FnOnce(&mut Job),
 ) -> Result<Job, Error> {
-    let now_ms = bench.clock.now_ms();
-    let change = job.change(to, now_ms, edit)?;
-    bench.jobs.compare_and_set(&change).await?;
-    note(bench.jobs, change.job(), message, now_ms).await?;
-    Ok(change.into_job())
+    let change = job.change(to, bench.clock.now_ms(), edit)?;
+    keep(bench, change, message).await
 }
 
-async fn note(jobs: &dyn Jobs, job: &Job, message: &str, at_ms: u64) -> Result<(), Error> {
+async fn keep(bench: &Bench<'_>, change: Change, message: &str) -> Result<Job, Error> {
+    bench.jobs.compare_and_set(&change).await?;
+    let job = change.into_job();
     let progress = Progress {
         event: EVENT.to_owned(),
         job_id: job.id.clone(),
         status: job.status(),
         message: message.to_owned(),
         detail: None,
-        at_ms,
+        at_ms: job.updated_ms,
     };
-    jobs.note(&progress).await
+    bench.jobs.note(&progress).await?;
+    Ok(job)
 }

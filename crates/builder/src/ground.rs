@@ -313,26 +313,44 @@ fn borrow_dependencies(bench: &Bench<'_>, tree: &Workspace) -> Result<Vec<RelPat
             let Ok(path) = RelPath::parse(name).and_then(|name| folder.join(&name)) else {
                 continue;
             };
-            let (theirs, ours) = (
-                bench.project.join(path.as_str()),
-                tree.path().join(path.as_str()),
-            );
-            let above = ours.parent().is_some_and(fs::is_dir);
-            if !fs::is_dir(&theirs) || !above {
-                continue;
-            }
-            if !fs::exists(&ours) {
-                let theirs = fs::canonical(&theirs)?;
-                fs::link(&theirs, &ours)?;
-            }
-            let is_link = Root::open(tree.path())?.kind(&path)? == Some(FileKind::Symlink);
-            if is_link {
+            if borrow(bench.project, tree.path(), &path)? {
                 borrowed.push(path);
             }
         }
     }
     Ok(borrowed)
 }
+
+/// Makes a directory in which everything leads to the checkout's. The directory itself is no
+/// link: tools keep caches in it, and some do not take a link for a directory.
+fn borrow(checkout: &Path, tree: &Path, path: &RelPath) -> Result<bool, Halt> {
+    let (theirs, ours) = (checkout.join(path.as_str()), tree.join(path.as_str()));
+    let has_place = ours.parent().is_some_and(fs::is_dir);
+    if !fs::is_dir(&theirs) || !has_place {
+        return Ok(false);
+    }
+    let marker = ours.join(BORROWED);
+    if fs::exists(&ours) {
+        // A directory that is committed is the project's own.
+        return Ok(fs::exists(&marker));
+    }
+    let theirs = Root::open(&theirs)?;
+    Root::create(&ours)?;
+    fs::write_atomic(
+        &marker,
+        b"Everything here leads to the checkout this worktree is of.\n",
+    )?;
+    for entry in theirs.list(&RelPath::root())?.iter().take(LINKS_MAX) {
+        let name = entry.path.as_str();
+        fs::link(&theirs.path().join(name), &ours.join(name))?;
+    }
+    Ok(true)
+}
+
+/// The file that says that a directory was borrowed.
+const BORROWED: &str = ".drawloom-borrowed";
+/// The most entries of one directory that are linked.
+const LINKS_MAX: usize = 20_000;
 
 fn prefix_of(repository: &Repository, project: &Path) -> Result<RelPath, Error> {
     let (top, project) = (fs::canonical(repository.top())?, fs::canonical(project)?);

@@ -264,8 +264,8 @@ impl Job {
         self.options.task_type.or(planned)
     }
 
-    /// This job as it will be: a step of the table, or the same status with more known. A store
-    /// keeps it only if the job still stands as it does here.
+    /// This job after a step of the table. A store keeps it only if the job still stands as it
+    /// does here.
     pub fn change(
         &self,
         to: Status,
@@ -273,20 +273,29 @@ impl Job {
         edit: impl FnOnce(&mut Job),
     ) -> Result<Change, Error> {
         let transition = Transition::new(self.status, to)?;
+        Ok(self.changed(transition, now_ms, edit))
+    }
+
+    /// This job with more known, and standing where it stands.
+    pub fn amend(&self, now_ms: u64, edit: impl FnOnce(&mut Job)) -> Change {
+        self.changed(Transition::none(self.status), now_ms, edit)
+    }
+
+    fn changed(&self, transition: Transition, now_ms: u64, edit: impl FnOnce(&mut Job)) -> Change {
         let mut job = self.clone();
         edit(&mut job);
-        job.status = to;
+        job.status = transition.to();
         job.revision = self.revision + 1;
         job.updated_ms = now_ms;
-        Ok(Change {
+        Change {
             transition,
             revision: self.revision,
             job,
-        })
+        }
     }
 }
 
-/// A change of a job that the table permits. Made by [`Job::change`] alone.
+/// A change of a job that the table permits. Made by [`Job::change`] and [`Job::amend`] alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     transition: Transition,

@@ -35,7 +35,7 @@ pub async fn plan(
     }
     let ground = Ground::open(bench, &site.cancel)?;
     let ended = planning_stages(&mut site, &ground).await;
-    end(&mut site, &ground, ended).await
+    end(&mut site, ended).await
 }
 
 async fn planning_stages(site: &mut Site<'_>, ground: &Ground) -> Result<(), Halt> {
@@ -62,7 +62,7 @@ pub async fn build(
     }
     let ground = Ground::open(bench, &site.cancel)?;
     let ended = building_stages(&mut site, &ground).await;
-    end(&mut site, &ground, ended).await
+    end(&mut site, ended).await
 }
 
 async fn building_stages(site: &mut Site<'_>, ground: &Ground) -> Result<(), Halt> {
@@ -171,12 +171,14 @@ pub(crate) async fn clean_up(bench: &Bench<'_>, job: Job) -> Result<Job, Error> 
         Err(error) if error.kind() == Kind::Held => return Ok(job),
         Err(error) => return Err(error),
     };
-    let ground = Ground::open(bench, &site.cancel)?;
-    end(&mut site, &ground, Err(Halt::Cancelled)).await
+    end(&mut site, Err(Halt::Cancelled)).await
 }
 
 /// Ends a run: well, with a failure, because somebody cancelled, or only for now.
-async fn end(site: &mut Site<'_>, ground: &Ground, ended: Result<(), Halt>) -> Result<Job, Error> {
+async fn end(site: &mut Site<'_>, ended: Result<(), Halt>) -> Result<Job, Error> {
+    // What stopped the work does not stop the saving of it.
+    site.cancel = Cancel::default();
+    let ground = &Ground::open(site.bench, &site.cancel)?;
     let halt = match ended {
         Ok(()) => {
             ground.remove(&site.job.id)?;
@@ -224,7 +226,6 @@ async fn save(site: &mut Site<'_>, ground: &Ground, how: Rescue) -> Result<(), H
     if site.job.plan.is_none() || !ground.has_worktree(&site.job.id)? {
         return Ok(());
     }
-    site.cancel = Cancel::default();
     let totals = crate::talk::totals(site).await?;
     site.store(|job| job.result.spent(&totals)).await?;
     let yard = generating::worktree(site, ground).await?;

@@ -76,14 +76,19 @@ impl<'a> Site<'a> {
         self.job.status()
     }
 
-    /// Takes a step, or keeps what is known now, and says so.
+    /// Takes a step, or keeps what is known now where the job is there already, and says so.
     pub(crate) async fn keep(
         &mut self,
         to: Status,
         message: &str,
         edit: impl FnOnce(&mut Job),
     ) -> Result<(), Halt> {
-        let change = self.job.change(to, self.bench.clock.now_ms(), edit)?;
+        let now_ms = self.bench.clock.now_ms();
+        let change = if to == self.status() {
+            self.job.amend(now_ms, edit)
+        } else {
+            self.job.change(to, now_ms, edit)?
+        };
         match self.bench.jobs.compare_and_set(&change).await {
             Ok(()) => {}
             Err(error) if error.kind() == Kind::Conflict => {
@@ -126,6 +131,8 @@ impl<'a> Site<'a> {
 
     /// Whether the work has to stop, and how.
     pub(crate) async fn check(&mut self) -> Result<(), Halt> {
+        // Whoever wants to say something gets a turn, also where one thread does everything.
+        tokio::task::yield_now().await;
         if self.bench.cancel.is_cancelled() {
             return Err(Halt::Interrupted);
         }

@@ -176,7 +176,7 @@ mod tests {
         );
         check(&PLAN.replace(
             "\"The limiter.\"}",
-            "\"The limiter.\", \"type\": \"service\",},// new",
+            "\"The limiter.\", \"type\": \"service\",}, /* new */",
         ));
         check(&PLAN.replace("src/limit.ts", "./src//limit.ts"));
     }

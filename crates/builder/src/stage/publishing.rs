@@ -21,6 +21,7 @@ pub(crate) fn purpose(site: &Site<'_>) -> Purpose {
 
 /// Makes branch and patch, unless that was done before the process died.
 pub(crate) async fn commit(site: &mut Site<'_>, ground: &Ground, yard: &Yard) -> Result<(), Halt> {
+    site.check().await?;
     let saved = saving::commit(site, ground, &yard.tree, purpose(site))?;
     let Some(saved) = saved else {
         let message = "there is nothing to publish: the files are as they were";

@@ -40,12 +40,16 @@ pub(crate) async fn review(
     result.impacted_files = impact.files;
     result.impacted_tests = impact.tests;
     result.validation.clone_from(&judged.report.checks);
-    let was_checked = judged
-        .report
-        .checks
-        .iter()
-        .any(|check| check.verdict != Verdict::Skipped);
-    result.validation_passed = was_checked.then(|| !judged.report.has_failed());
+    result.validation_passed = judged.report.passed();
+    for check in &judged.report.checks {
+        if check.verdict == Verdict::Unjudged {
+            let (name, command) = (&check.name, &check.command);
+            result.note(format!(
+                "The check `{name}` (`{command}`) fails on the untouched project as well, without \
+                 saying how: it judged nothing. See that it can run, or set `builder.checks`."
+            ));
+        }
+    }
     result.validation_errors = words::residual(&judged.report);
     result.proof.clone_from(&judged.proof);
     result.spent(&talk::totals(site).await?);

@@ -96,6 +96,8 @@ pub(crate) async fn rescue(
             .await
         }
         Rescue::Patch => {
+            // The commit may have been made just before the job was cancelled.
+            let made = committed(site, ground, &yard.tree)?;
             let paths = yard.tree.git_paths(&paths(site, &yard.tree)?);
             let message = message(&site.job, Purpose::Draft)?;
             let bytes = yard.tree.worktree.patch(&message, &paths).map_err(git)?;
@@ -103,12 +105,33 @@ pub(crate) async fn rescue(
             fs::write_atomic(place.as_ref(), &bytes)?;
             let note = format!("What was written is in the patch {place}.");
             site.store(|job| {
+                if let Some((branch, commit)) = made {
+                    job.result.branch = Some(branch);
+                    job.result.commit = Some(commit);
+                }
                 job.result.patch_file = Some(place);
                 job.result.note(note);
             })
             .await
         }
     }
+}
+
+/// The branch and the commit of the job, if they were made and not noted.
+fn committed(
+    site: &Site<'_>,
+    ground: &Ground,
+    tree: &Tree,
+) -> Result<Option<(String, String)>, Halt> {
+    let head = tree.worktree.head_commit().map_err(git)?;
+    for purpose in [Purpose::Finished, Purpose::Draft] {
+        let branch = Branch::of_job(purpose, site.job.id.as_str(), &site.job.prompt);
+        let tip = ground.repository.branch_commit(&branch).map_err(git)?;
+        if head != *tree.worktree.base() && tip.as_ref() == Some(&head) {
+            return Ok(Some((branch.to_string(), head.to_string())));
+        }
+    }
+    Ok(None)
 }
 
 /// How what was written is kept.

@@ -344,6 +344,7 @@ pub(crate) fn sentence(report: &Report) -> String {
         ("fail in new ways", failed),
         ("pass", passed),
         ("fail as before", old),
+        ("judge nothing", names(Verdict::Unjudged)),
     ] {
         if !which.is_empty() {
             parts.push(format!("{which}: {what}"));

@@ -10,7 +10,7 @@ use super::Check;
 use super::checks::Ran;
 
 /// Changes when what is kept means something else.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// How each check ended, in their order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

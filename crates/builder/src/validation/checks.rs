@@ -8,13 +8,17 @@ use exec::{Invocation, Status};
 use serde::{Deserialize, Serialize};
 use workspace::Workspace;
 
-use super::failures::{self, Failures};
+use super::failures::{self, Failures, Reading};
 use super::{Check, CheckReport, Verdict};
 
 /// How much of a check's output is read for failures.
 const OUTPUT_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// How much of it is kept and shown.
 const SHOWN_BYTES_MAX: usize = 12 * 1024;
+
+/// Where the user has builds put is not this tree's: it may be read-only here, and what it holds
+/// belongs to another state of the files.
+const OWN_OUTPUT: &str = "unset CARGO_TARGET_DIR CARGO_BUILD_TARGET_DIR; ";
 
 /// How a check ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +29,8 @@ pub(crate) struct Ran {
     pub(crate) timed_out: bool,
     /// What failed; empty if it passed.
     pub(crate) failures: Failures,
+    /// Whether nothing was understood of what it said, and it is one failure as a whole.
+    pub(crate) is_opaque: bool,
     /// What it said, shortened.
     pub(crate) output: String,
     /// How long it took.
@@ -69,11 +75,13 @@ pub(crate) fn run(
     let said = format!("{}\n{}", outcome.stdout_text(), outcome.stderr_text());
     let passed = outcome.is_success();
     let timed_out = outcome.status == Status::TimedOut;
-    let mut failed = if passed {
-        Failures::new()
+    let reading = if passed {
+        Reading::default()
     } else {
-        failures::read(&said)
+        failures::reading(&said)
     };
+    let mut failed = reading.failures;
+    let is_opaque = !passed && (timed_out || !reading.has_places);
     if timed_out {
         let identity = format!("{}: did not end within {seconds} s", check.name);
         failed.insert(identity, 1);
@@ -84,6 +92,7 @@ pub(crate) fn run(
         exit_code: outcome.status.code(),
         timed_out,
         failures: failed,
+        is_opaque,
         output: if passed { String::new() } else { tail(&said) },
         duration_ms: u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX),
     })
@@ -95,9 +104,10 @@ fn invocation(
     surroundings: &Surroundings,
     seconds: u64,
 ) -> Result<Invocation, NotRun> {
+    let command = format!("{OWN_OUTPUT}{}", check.run);
     let invocation = surroundings
         .commands
-        .invocation(tree, &check.run)
+        .invocation(tree, &command)
         .map_err(|error| NotRun::Broken(error.to_string()))?;
     Ok(invocation
         .cwd(tree.path().join(check.cwd.as_str()))
@@ -112,10 +122,12 @@ pub(crate) fn compare(check: &Check, before: &Ran, now: &Ran) -> CheckReport {
     let all: usize = now.failures.values().map(|count| *count as usize).sum();
     let verdict = if now.passed() {
         Verdict::Passed
-    } else if new_failures.is_empty() {
-        Verdict::FailedBefore
-    } else {
+    } else if !new_failures.is_empty() {
         Verdict::Failed
+    } else if now.is_opaque {
+        Verdict::Unjudged
+    } else {
+        Verdict::FailedBefore
     };
     CheckReport {
         name: check.name.clone(),
@@ -123,10 +135,9 @@ pub(crate) fn compare(check: &Check, before: &Ran, now: &Ran) -> CheckReport {
         verdict,
         exit_code: now.exit_code,
         old_failures: all.saturating_sub(new_failures.len()),
-        output: if verdict == Verdict::Failed {
-            now.output.clone()
-        } else {
-            String::new()
+        output: match verdict {
+            Verdict::Failed | Verdict::Unjudged => now.output.clone(),
+            _ => String::new(),
         },
         new_failures,
         duration_ms: now.duration_ms,

@@ -14,15 +14,32 @@ const IDENTITY_CHARS_MAX: usize = 300;
 /// The most failures that are told apart in one output.
 const FAILURES_MAX: usize = 2_000;
 
+/// What was read out of an output.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reading {
+    pub(crate) failures: Failures,
+    /// Whether at least one of them says where it is. The others may be about the command itself:
+    /// a program that is missing, a registry that cannot be reached.
+    pub(crate) has_places: bool,
+}
+
 /// The failures in the output of a command that failed.
 pub fn read(output: &str) -> Failures {
+    reading(output).failures
+}
+
+/// As [`read`], saying how much was understood.
+pub(crate) fn reading(output: &str) -> Reading {
     let mut reader = Reader::default();
     for line in output.lines() {
         let line = plain(line);
         reader.take(line.trim_end());
     }
     reader.end();
-    reader.found
+    Reading {
+        failures: reader.found,
+        has_places: reader.has_places,
+    }
 }
 
 /// What is in `now` more often than it was `before`.
@@ -39,6 +56,7 @@ pub fn new_ones(before: &Failures, now: &Failures) -> Vec<String> {
 #[derive(Default)]
 struct Reader {
     found: Failures,
+    has_places: bool,
     /// The message of a compiler that puts the place on a later line.
     message: Option<String>,
     /// The file whose lines follow, as linters print them.
@@ -84,7 +102,7 @@ impl Reader {
         if let Some(message) = self.message.take()
             && !is_summary(&message)
         {
-            self.add(message);
+            self.count(message);
         }
     }
 
@@ -103,6 +121,11 @@ impl Reader {
     }
 
     fn add(&mut self, identity: String) {
+        self.has_places = true;
+        self.count(identity);
+    }
+
+    fn count(&mut self, identity: String) {
         if self.found.len() >= FAILURES_MAX && !self.found.contains_key(&identity) {
             return;
         }

@@ -58,7 +58,7 @@ pub struct CheckReport {
     pub new_failures: Vec<String>,
     /// How many failures were there before and still are.
     pub old_failures: usize,
-    /// The end of what the command said, where something new failed.
+    /// The end of what the command said, where something new failed or nothing could be judged.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
     /// How long it took.
@@ -73,6 +73,8 @@ pub enum Verdict {
     Passed,
     /// It fails, and it failed in the same ways before.
     FailedBefore,
+    /// It fails as it did before, and says nothing that could be told apart: it judges nothing.
+    Unjudged,
     /// It fails in ways that are new.
     Failed,
     /// It was not run, and is not said to have passed.
@@ -106,6 +108,15 @@ impl Report {
         self.checks
             .iter()
             .any(|check| check.verdict == Verdict::Failed)
+    }
+
+    /// Whether everything passes that passed before; `None` where nothing was judged.
+    pub fn passed(&self) -> Option<bool> {
+        let judged = self
+            .checks
+            .iter()
+            .any(|check| !matches!(check.verdict, Verdict::Skipped | Verdict::Unjudged));
+        judged.then(|| !self.has_failed())
     }
 
     /// How many new failures there are.

@@ -1,0 +1,144 @@
+//! Real toolchains in the real sandbox: what they print is understood, what is new is told.
+
+use builder::validation::Verdict;
+use builder::{Options, Status};
+
+use crate::scripted::says;
+use crate::shop::{Shop, planned, writes};
+
+const MANIFEST: &str =
+    "[package]\nname = \"tiny\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n";
+const TESTED: &str = "pub fn add(a: i32, b: i32) -> i32 {\n    a - b\n}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn zero() {\n        assert_eq!(super::add(1, 0), 1);\n    }\n\n    #[test]\n    fn broken_before() {\n        assert_eq!(super::add(1, 1), 3);\n    }\n}\n";
+
+#[tokio::test]
+async fn a_cargo_project_is_built_tested_and_compared_with_before() {
+    let files = [
+        ("Cargo.toml", MANIFEST),
+        (
+            "Cargo.lock",
+            "version = 4\n\n[[package]]\nname = \"tiny\"\nversion = \"0.1.0\"\n",
+        ),
+        (".gitignore", "/target\n"),
+        ("src/lib.rs", TESTED),
+    ];
+    let script = vec![
+        planned("refactor", &[("src/lib.rs", "modify")]),
+        writes("src/lib.rs", &TESTED.replace("a - b", "a + \"b\"")),
+        says("Done."),
+        writes("src/lib.rs", &TESTED.replace("a - b", "a + b")),
+        says("It is a number now."),
+    ];
+    let mut shop = Shop::new(&files, script).detecting().sandboxed();
+    let job = shop.run(Options::default()).await;
+    assert_eq!(
+        shop.server.asked(),
+        5,
+        "{:?} {:#?}",
+        job.error,
+        job.result.validation
+    );
+    let told = shop.told(3);
+    assert!(
+        told.contains("src/lib.rs: error[E0277]: cannot add `&str` to `i32`"),
+        "{told}"
+    );
+    assert_eq!(
+        job.status(),
+        Status::Completed,
+        "{:?} {:#?}",
+        job.error,
+        job.result.validation
+    );
+    let verdicts: Vec<_> = job
+        .result
+        .validation
+        .iter()
+        .map(|check| (check.name.as_str(), check.verdict, check.old_failures))
+        .collect();
+    assert_eq!(
+        verdicts,
+        [
+            ("typecheck", Verdict::Passed, 0),
+            ("test", Verdict::FailedBefore, 1)
+        ],
+    );
+    let changed = shop.git(&["diff", "--name-only", "main", &job.result.branch.unwrap()]);
+    assert_eq!(changed, "src/lib.rs\n");
+}
+
+#[tokio::test]
+async fn a_node_project_uses_the_dependencies_of_the_checkout() {
+    let files = [
+        (
+            "package.json",
+            r#"{"name": "tiny", "scripts": {"test": "node --test --test-reporter=tap"}}"#,
+        ),
+        (".gitignore", "node_modules/\n"),
+        ("a.js", "exports.add = (a, b) => a + b;\n"),
+        (
+            "a.test.js",
+            "const test = require('node:test');\nconst { same } = require('same');\nconst { add } = require('./a');\ntest('adds', () => same(add(1, 1), 2));\n",
+        ),
+    ];
+    let script = vec![
+        planned("refactor", &[("a.js", "modify")]),
+        writes("a.js", "exports.add = (a, b) => a - b;"),
+        says("Done."),
+        writes("a.js", "exports.add = (a, b) => b + a;"),
+        says("Mended."),
+    ];
+    let mut shop = Shop::new(&files, script).detecting().sandboxed();
+    shop.write(
+        "node_modules/same/index.js",
+        "exports.same = require('assert').strictEqual;\n",
+    );
+    let before = shop.picture();
+    let job = shop.run(Options::default()).await;
+    assert_eq!(
+        shop.server.asked(),
+        5,
+        "{:?} {:#?}",
+        job.error,
+        job.result.validation
+    );
+    assert!(shop.told(3).contains("test adds"), "{}", shop.told(3));
+    assert_eq!(
+        job.status(),
+        Status::Completed,
+        "{:?} {:#?}",
+        job.error,
+        job.result.validation
+    );
+    assert_eq!(job.result.validation[0].verdict, Verdict::Passed);
+    let impacted: Vec<_> = job
+        .result
+        .impacted_tests
+        .iter()
+        .map(|path| path.as_str())
+        .collect();
+    assert_eq!(impacted, ["a.test.js"]);
+    let changed = shop.git(&["diff", "--name-only", "main", &job.result.branch.unwrap()]);
+    assert_eq!(changed, "a.js\n");
+    assert_eq!(shop.picture(), before);
+}
+
+#[tokio::test]
+async fn commands_do_not_see_the_secrets_of_the_checkout() {
+    let files = [("a.txt", "one\n"), (".gitignore", ".env\nnode_modules\n")];
+    let script = vec![
+        planned("refactor", &[("a.txt", "modify")]),
+        crate::shop::runs(
+            "cat node_modules/../.env node_modules/a/../../.env; readlink -f node_modules | xargs dirname | xargs -I{} cat {}/.env",
+        ),
+        writes("a.txt", "two"),
+        says("Done."),
+    ];
+    let mut shop = Shop::new(&files, script).sandboxed();
+    shop.write(".env", "KEY=hunter2\n");
+    shop.write("node_modules/a/index.js", "\n");
+    let job = shop.run(Options::default()).await;
+    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    let sent = shop.server.sent(2).join("\n");
+    assert!(sent.contains(".env"), "{sent}");
+    assert!(!sent.contains("hunter2"), "{sent}");
+}

@@ -1,0 +1,27 @@
+//! Build jobs against a scripted model over real HTTP, real git repositories and real commands.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests build the projects and servers they work with"
+)]
+
+#[path = "../../../agent/tests/agent/scripted.rs"]
+#[allow(dead_code, reason = "these tests use a part of it")]
+mod scripted;
+
+mod mortal;
+mod shop;
+
+mod building;
+mod cancelling;
+mod checking;
+mod detecting;
+mod planning;
+mod publishing;
+mod repairing;
+mod resuming;
+mod task_types;

@@ -1,0 +1,126 @@
+//! A store that dies: after so many writes, or at certain words, nothing returns any more.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use agent::{History, Journal, Note, Stored, Turn};
+use builder::{Change, Hold, Job, JobId, Jobs, Kept, MemoryJobs, Progress, Status, Talk};
+use tokio::sync::Notify;
+
+/// Where it dies.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Death {
+    #[default]
+    Never,
+    /// After this has been said.
+    At(Status, &'static str),
+    /// After so many writes.
+    After(Arc<AtomicI64>),
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct Mortal {
+    pub(crate) inner: MemoryJobs,
+    death: Arc<Mutex<Death>>,
+    pub(crate) bell: Arc<Notify>,
+}
+
+impl Mortal {
+    pub(crate) fn die(&self, death: Death) {
+        *self.death.lock().unwrap() = death;
+    }
+
+    /// Hangs for ever if this was the last write.
+    async fn written(&self, progress: Option<&Progress>) {
+        let death = self.death.lock().unwrap().clone();
+        let is_last = match &death {
+            Death::Never => false,
+            Death::At(status, words) => {
+                progress.is_some_and(|said| said.status == *status && said.message.contains(words))
+            }
+            Death::After(left) => left.fetch_sub(1, Ordering::Relaxed) == 1,
+        };
+        if is_last {
+            self.bell.notify_one();
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+impl Jobs for Mortal {
+    fn create<'a>(&'a self, job: &'a Job) -> Kept<'a, ()> {
+        self.inner.create(job)
+    }
+
+    fn get<'a>(&'a self, id: &'a JobId) -> Kept<'a, Job> {
+        self.inner.get(id)
+    }
+
+    fn list(
+        &self,
+        status: Option<Status>,
+        after: Option<JobId>,
+        count: usize,
+    ) -> Kept<'_, Vec<Job>> {
+        self.inner.list(status, after, count)
+    }
+
+    fn compare_and_set<'a>(&'a self, change: &'a Change) -> Kept<'a, ()> {
+        Box::pin(async move {
+            let done = self.inner.compare_and_set(change).await;
+            self.written(None).await;
+            done
+        })
+    }
+
+    fn note<'a>(&'a self, progress: &'a Progress) -> Kept<'a, ()> {
+        Box::pin(async move {
+            let done = self.inner.note(progress).await;
+            self.written(Some(progress)).await;
+            done
+        })
+    }
+
+    fn progress<'a>(&'a self, id: &'a JobId) -> Kept<'a, Vec<Progress>> {
+        self.inner.progress(id)
+    }
+
+    fn conversation<'a>(&'a self, id: &'a JobId, talk: Talk) -> Kept<'a, Box<dyn Journal + 'a>> {
+        Box::pin(async move {
+            let inner = self.inner.conversation(id, talk).await?;
+            let journal: Box<dyn Journal + 'a> = Box::new(MortalJournal { inner, store: self });
+            Ok(journal)
+        })
+    }
+
+    fn hold<'a>(&'a self, id: &'a JobId) -> Kept<'a, Hold> {
+        self.inner.hold(id)
+    }
+}
+
+struct MortalJournal<'a> {
+    inner: Box<dyn Journal + 'a>,
+    store: &'a Mortal,
+}
+
+impl Journal for MortalJournal<'_> {
+    fn load(&mut self) -> Stored<'_, History> {
+        self.inner.load()
+    }
+
+    fn note<'a>(&'a mut self, note: &'a Note) -> Stored<'a, ()> {
+        Box::pin(async move {
+            let done = self.inner.note(note).await;
+            self.store.written(None).await;
+            done
+        })
+    }
+
+    fn commit<'a>(&'a mut self, turn: &'a Turn) -> Stored<'a, ()> {
+        Box::pin(async move {
+            let done = self.inner.commit(turn).await;
+            self.store.written(None).await;
+            done
+        })
+    }
+}

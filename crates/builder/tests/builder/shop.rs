@@ -1,0 +1,367 @@
+//! A git repository, a scripted model and everything builds are handed; one way to run each half.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use agent::handlers::{Chosen, Models};
+use agent::task::ModelPreference;
+use agent::tools::CommandSettings;
+use agent::{Cancel, Clock, Event, Limits, Observer};
+use builder::validation::Check;
+use builder::{
+    Bench, BuildObserver, Job, JobId, Jobs, Options, Outlet, Places, Progress, Settings, Status,
+    decide, run,
+};
+use exec::sandbox::Requirement;
+use llm::{Client, Endpoint, Format, Model, Provider, Secret};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use workspace::{PolicySettings, RelPath};
+
+use crate::mortal::{Death, Mortal};
+use crate::scripted::{Act, Scripted, calls, says};
+
+pub(crate) const PROMPT: &str = "add a greeting to the project";
+
+pub(crate) struct Ticks(AtomicU64);
+
+impl Clock for Ticks {
+    fn now_ms(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// Keeps what it is told; rings when a job stands somewhere and something is said.
+#[derive(Clone, Default)]
+pub(crate) struct Recorder {
+    pub(crate) progress: Vec<Progress>,
+    pub(crate) tools: Vec<Value>,
+    pub(crate) bell: Option<(Status, &'static str, Arc<Notify>)>,
+}
+
+impl Observer for Recorder {
+    fn notice(&mut self, event: &Event<'_>) {
+        if let Event::ToolFinished { .. } = event {
+            self.tools.push(serde_json::to_value(event).unwrap());
+        }
+    }
+}
+
+impl BuildObserver for Recorder {
+    fn notice_progress(&mut self, progress: &Progress) {
+        self.progress.push(progress.clone());
+        if let Some((status, words, bell)) = &self.bell
+            && progress.status == *status
+            && progress.message.contains(words)
+        {
+            bell.notify_one();
+        }
+    }
+}
+
+struct OneModel(Arc<dyn Model>);
+
+impl Models for OneModel {
+    fn choose(&self, _: Option<&ModelPreference>) -> Result<Chosen, agent::Error> {
+        Ok(Chosen {
+            model: Arc::clone(&self.0),
+            name: "scripted".to_owned(),
+            max_tokens: 4_000,
+            temperature: None,
+        })
+    }
+}
+
+pub(crate) struct Shop {
+    dir: tempfile::TempDir,
+    project: PathBuf,
+    pub(crate) server: Scripted,
+    models: OneModel,
+    pub(crate) jobs: Mortal,
+    places: Places,
+    policy: PolicySettings,
+    pub(crate) limits: Limits,
+    commands: CommandSettings,
+    pub(crate) settings: Settings,
+    pub(crate) outlet: Outlet,
+    clock: Ticks,
+    pub(crate) cancel: Cancel,
+    pub(crate) recorder: Recorder,
+}
+
+impl Shop {
+    /// A repository with these files, committed, and a model that says this.
+    pub(crate) fn new(files: &[(&str, &str)], script: Vec<Act>) -> Shop {
+        // Not in `/tmp`, which is another one inside a sandbox.
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let project = dir.path().join("project");
+        fs::create_dir(&project).unwrap();
+        let place = |name: &str| dir.path().join(name);
+        let places = Places {
+            owner: "tests".to_owned(),
+            worktrees: place("worktrees"),
+            patches: place("patches"),
+            cache: place("cache"),
+        };
+        let server = Scripted::start(Format::Anthropic, script);
+        let models = OneModel(model(&server));
+        let shop = Shop {
+            server,
+            models,
+            jobs: Mortal::default(),
+            places,
+            policy: PolicySettings::default(),
+            limits: Limits::default(),
+            commands: CommandSettings {
+                sandbox: Requirement::None,
+                ..CommandSettings::default()
+            },
+            settings: Settings {
+                checks: Some(Vec::new()),
+                ..Settings::default()
+            },
+            outlet: Outlet::local(),
+            clock: Ticks(AtomicU64::new(1_000)),
+            cancel: Cancel::default(),
+            recorder: Recorder::default(),
+            dir,
+            project,
+        };
+        shop.git(&["init", "--quiet", "-b", "main"]);
+        shop.git(&["config", "user.name", "A User"]);
+        shop.git(&["config", "user.email", "user@example.org"]);
+        for (path, text) in files {
+            shop.write(path, text);
+        }
+        shop.git(&["add", "--all"]);
+        shop.git(&["commit", "--quiet", "--allow-empty", "-m", "first"]);
+        shop
+    }
+
+    /// With one check called `test`.
+    pub(crate) fn checking(self, run: &str) -> Shop {
+        self.with_checks(&[("test", run)])
+    }
+
+    pub(crate) fn with_checks(mut self, checks: &[(&str, &str)]) -> Shop {
+        let check = |(name, run): &(&str, &str)| Check {
+            name: (*name).to_owned(),
+            run: (*run).to_owned(),
+            cwd: RelPath::root(),
+            timeout_seconds: None,
+        };
+        self.settings.checks = Some(checks.iter().map(check).collect());
+        self
+    }
+
+    pub(crate) fn detecting(mut self) -> Shop {
+        self.settings.checks = None;
+        self
+    }
+
+    pub(crate) fn sandboxed(mut self) -> Shop {
+        self.commands.sandbox = Requirement::Auto;
+        self
+    }
+
+    /// With another script, as if the provider had come back.
+    pub(crate) fn answering(&mut self, script: Vec<Act>) {
+        self.server = Scripted::start(Format::Anthropic, script);
+        self.models = OneModel(model(&self.server));
+    }
+
+    pub(crate) fn bench(&self) -> Bench<'_> {
+        Bench {
+            jobs: &self.jobs,
+            models: &self.models,
+            project: &self.project,
+            places: &self.places,
+            policy: &self.policy,
+            files: workspace::Limits::default(),
+            limits: &self.limits,
+            commands: &self.commands,
+            settings: &self.settings,
+            outlet: &self.outlet,
+            clock: &self.clock,
+            cancel: &self.cancel,
+        }
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.dir.path().join("project").join(path)
+    }
+
+    pub(crate) fn beside(&self, path: &str) -> PathBuf {
+        self.dir.path().join(path)
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        git(&self.dir.path().join("project"), args)
+    }
+
+    /// A file as a branch or commit has it; `None` if it is not there.
+    pub(crate) fn at(&self, revision: &str, path: &str) -> Option<String> {
+        let output = Command::new("git")
+            .current_dir(self.path("."))
+            .args(["show", &format!("{revision}:{path}")])
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        output.status.success().then_some(text)
+    }
+
+    pub(crate) async fn new_job(&self, prompt: &str, options: Options) -> JobId {
+        let salt = self.clock.now_ms();
+        let id = JobId::new(1_700_000_000_000, salt);
+        let job = Job::new(id.clone(), prompt, options, self.clock.now_ms()).unwrap();
+        self.jobs.create(&job).await.unwrap();
+        id
+    }
+
+    pub(crate) async fn plan(&mut self, options: Options) -> Job {
+        let id = self.new_job(PROMPT, options).await;
+        let mut recorder = std::mem::take(&mut self.recorder);
+        let job = run::plan(&self.bench(), &id, &mut recorder).await.unwrap();
+        self.recorder = recorder;
+        job
+    }
+
+    pub(crate) async fn build(&mut self, id: &JobId) -> Job {
+        decide::approve(&self.bench(), id).await.unwrap();
+        self.go_on(id).await
+    }
+
+    /// Goes on with a job wherever it stands.
+    pub(crate) async fn go_on(&mut self, id: &JobId) -> Job {
+        let mut recorder = std::mem::take(&mut self.recorder);
+        let job = run::resume(&self.bench(), id, &mut recorder).await.unwrap();
+        self.recorder = recorder;
+        job
+    }
+
+    /// From the sentence to the end.
+    pub(crate) async fn run(&mut self, options: Options) -> Job {
+        let job = self.plan(options).await;
+        assert_eq!(job.status(), Status::PlanReady, "{:?}", job.error);
+        self.build(&job.id).await
+    }
+
+    /// Goes on until something is said, and then drops everything, as if the process died.
+    pub(crate) async fn die_at(&mut self, id: &JobId, at: (Status, &'static str)) {
+        let mut recorder = Recorder {
+            bell: Some((at.0, at.1, Arc::clone(&self.jobs.bell))),
+            ..Recorder::default()
+        };
+        let died = self.die(id, Death::At(at.0, at.1), &mut recorder).await;
+        assert!(died, "it ended before {at:?}: {:#?}", recorder.progress);
+    }
+
+    /// Goes on until death, or to the end; says whether it died.
+    pub(crate) async fn die(&self, id: &JobId, death: Death, recorder: &mut Recorder) -> bool {
+        self.jobs.die(death);
+        let bench = self.bench();
+        let died = tokio::select! {
+            biased;
+            () = self.jobs.bell.notified() => true,
+            ended = run::resume(&bench, id, recorder) => {
+                ended.unwrap();
+                false
+            }
+        };
+        self.jobs.die(Death::Never);
+        died
+    }
+
+    /// What git knows of worktrees, besides the user's own.
+    pub(crate) fn worktrees(&self) -> usize {
+        self.git(&["worktree", "list"]).lines().count() - 1
+    }
+
+    /// The checkout as it is: every file, the index, the branches, the state.
+    pub(crate) fn picture(&self) -> String {
+        let files = Command::new("sh")
+            .current_dir(self.path("."))
+            .args([
+                "-c",
+                "find . -path ./.git -prune -o -type f -print | sort | xargs sha256sum",
+            ])
+            .output()
+            .unwrap();
+        let index = fs::read(self.path(".git/index")).unwrap();
+        let head = fs::read_to_string(self.path(".git/HEAD")).unwrap();
+        let main = self.git(&["rev-parse", "main"]);
+        let stash = self.git(&["stash", "list"]);
+        let files = String::from_utf8_lossy(&files.stdout).into_owned();
+        format!("{files}\n{index:?}\n{head}{main}{stash}")
+    }
+
+    pub(crate) fn branches(&self) -> Vec<String> {
+        let list = self.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads"]);
+        list.lines()
+            .filter(|name| *name != "main")
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// What the model was told last, in request `at`.
+    pub(crate) fn told(&self, at: usize) -> String {
+        let lines = self.server.sent(at);
+        lines.last().cloned().unwrap_or_default()
+    }
+}
+
+pub(crate) fn git(dir: &Path, args: &[&str]) -> String {
+    let output = Command::new("git")
+        .current_dir(dir)
+        .args(args)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "git {args:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A plan as a model writes it: paths with their actions.
+pub(crate) fn plan(kind: &str, files: &[(&str, &str)]) -> Value {
+    let files: Vec<Value> = files
+        .iter()
+        .map(|(path, action)| match action.strip_prefix("rename ") {
+            Some(from) => {
+                json!({"path": path, "action": "rename", "from": from, "description": "Moves it."})
+            }
+            None => json!({"path": path, "action": action, "description": "Says it."}),
+        })
+        .collect();
+    json!({"summary": "Greets.", "taskType": kind, "files": files, "contextFiles": []})
+}
+
+pub(crate) fn planned(kind: &str, files: &[(&str, &str)]) -> Act {
+    says(&plan(kind, files).to_string())
+}
+
+pub(crate) fn writes(path: &str, content: &str) -> Act {
+    calls(&[("write_file", json!({"path": path, "content": content}))])
+}
+
+pub(crate) fn runs(command: &str) -> Act {
+    calls(&[("execute_command", json!({"command": command}))])
+}
+
+fn model(server: &Scripted) -> Arc<dyn Model> {
+    let mut endpoint = Endpoint::new(Provider::Anthropic, Some(Secret::new("key")));
+    endpoint.base_url = Some(server.url.clone());
+    Arc::new(Client::new(&endpoint, llm::Limits::default()).unwrap())
+}
