@@ -45,18 +45,20 @@ impl<'l, 'a> Line<'l, 'a> {
         }
     }
 
-    /// What stands inside the quotes of a string here.
+    /// What stands inside the quotes of a string here, if it is no pattern to be filled.
     pub(super) fn string(&self, at: usize) -> Option<&'a str> {
-        let token = self
-            .tokens
-            .get(at)
-            .filter(|token| token.kind == Kind::Text)?;
-        let text = self
-            .slice(*token)
-            .trim_start_matches(|c: char| c.is_ascii_alphabetic());
-        let quote = ["\"\"\"", "'''", "\"", "'"]
-            .into_iter()
-            .find(|quote| text.starts_with(quote))?;
+        let token = self.tokens.get(at)?;
+        if token.kind != Kind::Text {
+            return None;
+        }
+        let text = self.slice(*token);
+        let prefix = text.find(['"', '\''])?;
+        if is_formatted(text[..prefix].as_bytes()) {
+            return None;
+        }
+        let text = &text[prefix..];
+        let quotes = ["\"\"\"", "'''", "\"", "'"];
+        let quote = quotes.into_iter().find(|quote| text.starts_with(quote))?;
         text.strip_prefix(quote)?.strip_suffix(quote)
     }
 
@@ -231,10 +233,7 @@ impl Lexer<'_> {
 
     /// A string whose opening quote stands at the current place.
     fn string(&mut self, start: usize) {
-        let prefix = &self.bytes[start..self.at];
-        let is_formatted = prefix
-            .iter()
-            .any(|byte| matches!(byte, b'f' | b'F' | b't' | b'T'));
+        let is_formatted = is_formatted(&self.bytes[start..self.at]);
         let quote = Quote::at(self.bytes, self.at);
         self.at += quote.width;
         if is_formatted {
@@ -342,6 +341,13 @@ impl Quote {
 
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+/// Whether a string of this prefix holds expressions.
+fn is_formatted(prefix: &[u8]) -> bool {
+    prefix
+        .iter()
+        .any(|byte| matches!(byte, b'f' | b'F' | b't' | b'T'))
 }
 
 fn is_string_prefix(word: &[u8]) -> bool {

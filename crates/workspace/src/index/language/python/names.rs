@@ -233,14 +233,26 @@ impl<'a> Reading<'a> {
         if self.all == All::Absent {
             self.all = All::Literal;
         }
-        for at in from..line.len() {
-            match line.mark(at) {
-                b'[' | b']' | b'(' | b')' | b',' | b'+' => {}
-                _ => match line.string(at) {
-                    Some(name) => self.all_names.push((name, line.offset(at))),
-                    None => self.all = All::Made,
-                },
+        // `[…] + other.__all__`: each part is a list of strings, or made by code.
+        let mut part = from;
+        while part < line.len() {
+            let mut end = part;
+            while end < line.len() && line.mark(end) != b'+' {
+                end = line.after(end);
             }
+            self.part_of_list(&line.part(part, end));
+            part = end + 1;
+        }
+    }
+
+    fn part_of_list(&mut self, part: &Line<'_, 'a>) {
+        let is_sign = |at: usize| matches!(part.mark(at), b'[' | b']' | b'(' | b')' | b',');
+        if (0..part.len()).all(|at| is_sign(at) || part.string(at).is_some()) {
+            let strings =
+                (0..part.len()).filter_map(|at| Some((part.string(at)?, part.offset(at))));
+            self.all_names.extend(strings);
+        } else {
+            self.all = All::Made;
         }
     }
 
@@ -281,6 +293,10 @@ impl<'a> Reading<'a> {
         let mut at = 0;
         while at < line.len() {
             let name = line.word(at);
+            // What follows is the type of `a.b: int`.
+            if line.mark(at) == b':' {
+                return;
+            }
             if name.is_empty() {
                 at += 1;
                 continue;

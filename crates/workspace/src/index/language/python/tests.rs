@@ -60,7 +60,7 @@ fn only_plain_targets_are_names() {
         &["x", "l", "match", "type", "case"],
     );
     exports("if (n := 1): pass\n", &[]);
-    exports("d: Dict[str, int]\ne: int\n", &["d", "e"]);
+    exports("d: Dict[str, int]\ne: int\nf.g: int = 1\n", &["d", "e"]);
 }
 
 #[test]
@@ -81,6 +81,18 @@ fn a_literal_list_is_the_answer() {
     exports("__all__ = []\ndef a(): pass\n", &[]);
     exports(
         "__all__ = other.__all__ + ['a']\ndef b(): pass\n",
+        &["a", "b"],
+    );
+}
+
+#[test]
+fn a_list_that_is_made_by_code_adds_to_what_is_public() {
+    exports(
+        "__all__ = [x for x in dir() if x[0] != '_']\ndef a(): pass\n",
+        &["a"],
+    );
+    exports(
+        "__all__ = ['a']\n__all__ += [f'{x}' for x in y]\ndef b(): pass\n",
         &["a", "b"],
     );
 }
@@ -140,7 +152,7 @@ fn imports_of_every_form_are_requests() {
         &["a", "b", "c.d"],
     );
     imports(
-        "m = importlib.import_module('a.b')\nn = __import__(\"c\")\nimport_module('a' + x)\n",
+        "m = importlib.import_module('a.b')\nn = __import__(\"c\")\nimport_module('a' + x)\nimport_module(f'a.{x}')\n",
         &["a.b", "c"],
     );
     imports(
