@@ -29,7 +29,9 @@ pub(crate) fn blame(dir: &Path, stderr: &str) -> Error {
         );
         return Error::new(ErrorKind::Untrusted, message);
     }
-    if said.contains(".lock': File exists") || said.contains("Unable to lock") {
+    // Git reads all worktrees, also one that another git is just making.
+    let half_made = said.contains("failed to read") && said.contains("/commondir");
+    if half_made || said.contains(".lock': File exists") || said.contains("Unable to lock") {
         let message = format!(
             "another git is at work in `{place}`, or one died there: {said}; if none is running, \
              remove that file and try again"
@@ -69,6 +71,11 @@ mod tests {
             "fatal: Unable to create '/p/.git/index.lock': File exists.\n\nAnother git process…",
             ErrorKind::Locked,
             "/p/.git/index.lock",
+        );
+        check(
+            "fatal: failed to read .git/worktrees/x/commondir: Success",
+            ErrorKind::Locked,
+            "worktrees/x",
         );
         check(
             "fatal: not a git repository (or any of the parent directories): .git",

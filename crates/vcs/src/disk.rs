@@ -12,11 +12,17 @@ use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use crate::{Error, ErrorKind};
 
 /// The most that is read of a file with one line.
 const LINE_BYTES_MAX: u64 = 16 * 1024;
+
+/// How often a directory is tried to be removed in which somebody writes, and how long between.
+const REMOVE_ATTEMPTS_MAX: u32 = 40;
+const REMOVE_PAUSE: Duration = Duration::from_millis(50);
 
 /// The directories in a directory, in order; none if it does not exist.
 pub(crate) fn folders(dir: &Path) -> Result<Vec<PathBuf>, Error> {
@@ -93,18 +99,27 @@ pub(crate) fn remove_file(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Removes a directory with all that is in it, also where a program took away the right to.
-/// Links are removed, never followed; that there is none is fine.
+/// Removes a directory with all that is in it, also where a program took away the right to, or is
+/// still writing for a moment. Links are removed, never followed; that there is none is fine.
 pub(crate) fn remove_folder(path: &Path) -> Result<(), Error> {
-    let removed = fs::remove_dir_all(path).or_else(|error| match error.kind() {
-        io::ErrorKind::NotFound => Ok(()),
-        io::ErrorKind::PermissionDenied => {
-            make_writable(path);
-            fs::remove_dir_all(path)
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let error = match fs::remove_dir_all(path) {
+            Ok(()) => return Ok(()),
+            Err(error) => error,
+        };
+        match error.kind() {
+            io::ErrorKind::NotFound if !is_there(path) => return Ok(()),
+            _ if attempts >= REMOVE_ATTEMPTS_MAX => return Err(failed("remove", path, &error)),
+            io::ErrorKind::PermissionDenied => make_writable(path),
+            // A git whose parent was killed goes on until it is done.
+            io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotFound => {
+                thread::sleep(REMOVE_PAUSE);
+            }
+            _ => return Err(failed("remove", path, &error)),
         }
-        _ => Err(error),
-    });
-    removed.map_err(|error| failed("remove", path, &error))
+    }
 }
 
 /// Removes a directory if nothing is in it.

@@ -60,4 +60,4 @@ pub use secret::Secret;
 pub use snapshot::Paths;
 pub use tree::Tree;
 pub use worktree::{WORKTREE_TIMEOUT_MAX, Worktree};
-pub use worktrees::{Checkout, FOLDER_NUMBERS_MAX, Registered, Worktrees};
+pub use worktrees::{Checkout, Registered, Worktrees};

@@ -4,15 +4,19 @@
 //! no moment at which one of ours does not say so. A second file says that it is whole. Both are
 //! in git's directory, out of the reach of what runs in the worktree.
 
+use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use crate::branch::job_part;
 use crate::call::Call;
 use crate::worktree::WHOLE;
 use crate::{Branch, Commit, Error, ErrorKind, Repository, Worktree, disk};
 
-/// How many directories are tried when the one of a job exists already.
-pub const FOLDER_NUMBERS_MAX: u32 = 99;
+/// How often a worktree is tried to be made while other gits are at work, and how long between.
+const MAKE_ATTEMPTS_MAX: u32 = 20;
+const MAKE_PAUSE: Duration = Duration::from_millis(100);
 
 /// The first words of the lock of every worktree of ours.
 const TAG: &str = "drawloom";
@@ -49,6 +53,13 @@ pub struct Registered {
     admin: PathBuf,
 }
 
+impl Registered {
+    /// Whether there may be something in it that nobody wants to lose.
+    fn has_work(&self) -> bool {
+        self.whole && self.path.as_deref().is_some_and(Path::is_dir)
+    }
+}
+
 impl Worktrees {
     /// The worktrees of `owner` in a repository; new ones are made in `folder`, which is made.
     pub fn new(repository: &Repository, folder: &Path, owner: &str) -> Result<Self, Error> {
@@ -71,18 +82,26 @@ impl Worktrees {
     pub fn make(&self, job: &str, checkout: &Checkout) -> Result<Worktree, Error> {
         let job = checked("job", job)?;
         for found in self.list()?.iter().filter(|found| found.job == job) {
-            if found.whole {
+            if found.has_work() {
                 return Err(self.occupied(found));
             }
             self.remove(found)?;
         }
-        let path = self.free_path(&job)?;
-        let made = self.add(&job, &path, checkout);
-        if made.is_err() {
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let path = self.fresh_path(&job)?;
+            let error = match self.add(&job, &path, checkout) {
+                Ok(made) => return Ok(made),
+                Err(error) => error,
+            };
             // What is half made says whose it is; should this fail too, reconciling removes it.
             let _ = self.remove_of(&job);
+            if error.kind() != ErrorKind::Locked || attempts >= MAKE_ATTEMPTS_MAX {
+                return Err(error);
+            }
+            thread::sleep(MAKE_PAUSE);
         }
-        made
     }
 
     /// The worktree of a job, if there is a whole one.
@@ -166,8 +185,9 @@ impl Worktrees {
     }
 
     /// Removes the directory and then what git knows of it: if we die in between, the lock still
-    /// says whose it was.
+    /// says whose it was, and nothing says that it is whole.
     fn remove(&self, found: &Registered) -> Result<(), Error> {
+        disk::remove_file(&found.admin.join(MARKER))?;
         if let Some(path) = &found.path
             && self.is_removable(path, &found.admin)
         {
@@ -214,22 +234,25 @@ impl Worktrees {
         format!("{TAG} {} job {job}", self.owner)
     }
 
-    fn free_path(&self, job: &str) -> Result<PathBuf, Error> {
-        for number in 1..=FOLDER_NUMBERS_MAX {
-            let path = match number {
-                1 => self.folder.join(job),
-                _ => self.folder.join(format!("{job}-{number}")),
-            };
-            if !disk::is_there(&path) {
-                return Ok(path);
+    /// A directory that nobody had before. A git whose parent was killed goes on for a moment, and
+    /// when it fails it removes what stands under the name it was given.
+    fn fresh_path(&self, job: &str) -> Result<PathBuf, Error> {
+        let unused = |path: &Path| match disk::is_there(path) {
+            true => Err(io::ErrorKind::AlreadyExists.into()),
+            false => Ok(()),
+        };
+        let found = tempfile::Builder::new()
+            .prefix(&format!("{job}-"))
+            .disable_cleanup(true)
+            .make_in(&self.folder, unused);
+        match found {
+            Ok(found) => Ok(found.path().to_owned()),
+            Err(error) => {
+                let place = self.folder.display();
+                let message = format!("no directory can be made in `{place}`: {error}");
+                Err(Error::new(ErrorKind::Occupied, message))
             }
         }
-        let message = format!(
-            "`{}` and its numbers up to FOLDER_NUMBERS_MAX ({FOLDER_NUMBERS_MAX}) exist already; \
-             remove what is not needed there",
-            self.folder.join(job).display()
-        );
-        Err(Error::new(ErrorKind::Occupied, message))
     }
 
     fn occupied(&self, found: &Registered) -> Error {

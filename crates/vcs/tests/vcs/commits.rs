@@ -99,6 +99,21 @@ fn only_the_paths_named_are_committed_ignored_or_not() {
 
 #[test]
 fn files_directories_and_links_change_places() {
+    let every = &[
+        "src",
+        "src/gone.rs",
+        "src/main.rs",
+        "README.md",
+        "README.md/inside.txt",
+        "link",
+    ];
+    for paths in [Paths::All, only(every)] {
+        check_places(paths);
+    }
+}
+
+#[track_caller]
+fn check_places(paths: Paths) {
     check(
         |dir| {
             fs::remove_dir_all(dir.join("src")).unwrap();
@@ -108,7 +123,7 @@ fn files_directories_and_links_change_places() {
             fs::remove_file(dir.join("link")).unwrap();
             write(&dir.join("link"), "now a file\n");
         },
-        Paths::All,
+        paths,
         &[
             "D 000000 README.md",
             "A 100644 README.md/inside.txt",

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use vcs::{Checkout, ErrorKind, Git, Paths, Repository, Worktrees};
 
@@ -12,7 +12,7 @@ use crate::fixture::{OWNER, Stage, contents, git, make_executable, new_commit, w
 /// Makes a worktree with a `git` that is killed after so many milliseconds, and all it started.
 fn make_and_die(stage: &Stage, job: &str, millis: u64) {
     let project = stage.project();
-    let path = stage.folder().join(job);
+    let path = stage.folder().join(format!("{job}-{millis}"));
     let reason = format!("drawloom {OWNER} job {job}");
     let mut child = Command::new("setsid")
         .current_dir(&project)
@@ -69,9 +69,10 @@ fn half_made_worktrees_are_replaced_or_reconciled() {
     write(&admin.join("j2/locked"), format!("drawloom {OWNER} job j2"));
     // Git died in the middle of the checkout.
     let half = stage.worktree("j3");
-    fs::remove_file(admin.join("j3/drawloom")).unwrap();
+    let name = half.path().file_name().unwrap();
+    fs::remove_file(admin.join(name).join("drawloom")).unwrap();
     fs::remove_file(half.path().join("README.md")).unwrap();
-    write(&admin.join("j3/index.lock"), "");
+    write(&admin.join(name).join("index.lock"), "");
     let list = stage.worktrees().list().unwrap();
     let states: Vec<_> = list.iter().map(|w| (w.job.as_str(), w.whole)).collect();
     assert_eq!(states, [("j1", false), ("j2", false), ("j3", false)]);
@@ -80,6 +81,10 @@ fn half_made_worktrees_are_replaced_or_reconciled() {
         let made = stage.worktree(job);
         assert!(made.path().join("README.md").exists(), "{job}");
     }
+    // We died in the middle of removing: the directory is gone, git's part is not.
+    let gone = stage.worktree("j4");
+    fs::remove_dir_all(gone.path()).unwrap();
+    assert!(stage.worktree("j4").path().join("README.md").exists());
     let removed = stage.worktrees().reconcile(|job| job != "j2").unwrap();
     assert_eq!(removed.len(), 1);
     assert!(!admin.join("j2").exists());
@@ -89,7 +94,8 @@ fn half_made_worktrees_are_replaced_or_reconciled() {
 fn locks_of_a_dead_git_in_our_worktree_do_not_stop_us() {
     let stage = Stage::clean();
     let worktree = stage.worktree("j1");
-    let admin = stage.project().join(".git/worktrees/j1");
+    let name = worktree.path().file_name().unwrap();
+    let admin = stage.project().join(".git/worktrees").join(name);
     write(&worktree.path().join("new.txt"), "new\n");
     for lock in ["index.lock", "HEAD.lock"] {
         write(&admin.join(lock), "");
@@ -149,5 +155,98 @@ fn cancelling_and_running_out_of_time_leave_nothing_behind() {
     let error = worktrees.make("j1", &at).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Cancelled);
     assert_eq!(contents(&stage.project()), before);
-    assert!(!stage.folder().join("j1").exists());
+    assert!(!stage.folder().exists() || contents(&stage.folder()).is_empty());
+}
+
+/// Works like a builder, again and again, until it is killed.
+#[test]
+#[ignore = "it runs until the test that starts it kills it"]
+fn victim() {
+    let project = std::env::var_os("VICTIMS_PROJECT").unwrap();
+    let folder = std::env::var_os("VICTIMS_FOLDER").unwrap();
+    let repository = Repository::open(&Git::at(&project)).unwrap();
+    let worktrees = Worktrees::new(&repository, folder.as_ref(), OWNER).unwrap();
+    let at = Checkout::Commit(repository.head_commit().unwrap());
+    for number in 0.. {
+        let worktree = worktrees.make("j1", &at).unwrap();
+        write(&worktree.path().join("new.txt"), number.to_string());
+        worktree.tree_hash(&Paths::All).unwrap();
+        let commit = worktree.commit(&new_commit("x", Paths::All)).unwrap();
+        let branch = vcs::Branch::of_job(vcs::Purpose::Finished, "j1", "x");
+        repository.make_branch(&branch, &commit).unwrap();
+        worktrees.remove_of("j1").unwrap();
+    }
+}
+
+#[test]
+fn a_builder_killed_at_any_moment_leaves_something_that_is_mended() {
+    let stage = Stage::dirty();
+    let project = stage.project();
+    let theirs = |stage: &Stage| {
+        let mut found = contents(&stage.project());
+        found.retain(|path, _| {
+            let path = path.to_string_lossy();
+            !path.starts_with(".git/objects")
+                && !path.starts_with(".git/worktrees")
+                && !path.contains("/heads/builder")
+        });
+        found
+    };
+    let before = theirs(&stage);
+    let worktrees = stage.worktrees();
+    let at = Checkout::Commit(stage.head());
+    for round in 0..12u64 {
+        let mut victim = Command::new(std::env::current_exe().unwrap())
+            .args(["--ignored", "--exact", "crashes::victim"])
+            .env("VICTIMS_PROJECT", &project)
+            .env("VICTIMS_FOLDER", stage.folder())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        thread::sleep(Duration::from_millis(60 + round * 37));
+        victim.kill().unwrap();
+        victim.wait().unwrap();
+        match worktrees.find("j1").unwrap() {
+            // What was going on can go on.
+            Some(worktree) => drop(worktree.changes(&Paths::All).unwrap()),
+            None => drop(worktrees.make("j1", &at).unwrap()),
+        }
+        // The victim's git may live a moment longer.
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_millis(300) {
+            worktrees.reconcile(|_| false).unwrap();
+            thread::sleep(Duration::from_millis(50));
+        }
+        assert!(worktrees.list().unwrap().is_empty());
+        assert_eq!(theirs(&stage), before, "round {round}");
+    }
+    assert_eq!(
+        git(&project, &["fsck", "--no-progress", "--no-dangling"]),
+        ""
+    );
+}
+
+#[test]
+fn builders_at_the_same_time_do_not_disturb_each_other() {
+    let stage = Stage::clean();
+    thread::scope(|scope| {
+        for worker in 0..4 {
+            let stage = &stage;
+            scope.spawn(move || {
+                for round in 0..3 {
+                    let job = format!("j{worker}-{round}");
+                    let worktree = stage.worktree(&job);
+                    write(&worktree.path().join("new.txt"), &job);
+                    let commit = worktree.commit(&new_commit(&job, Paths::All)).unwrap();
+                    let branch = vcs::Branch::of_job(vcs::Purpose::Finished, &job, "x");
+                    stage.repository().make_branch(&branch, &commit).unwrap();
+                    stage.worktrees().remove_of(&job).unwrap();
+                }
+            });
+        }
+    });
+    let branches = git(&stage.project(), &["branch", "--list", "builder/*"]);
+    assert_eq!(branches.lines().count(), 12);
+    assert!(stage.worktrees().list().unwrap().is_empty());
 }
