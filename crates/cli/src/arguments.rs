@@ -9,8 +9,8 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use crate::command::{
-    ai, completions, cost, demo, doctor, impact, import, index, init, kit, man, plan, recipe, run,
-    schema, task, template, update, workflow,
+    ai, build, builds, completions, cost, demo, doctor, impact, import, index, init, kit, man,
+    plan, recipe, run, schema, task, template, update, workflow,
 };
 use crate::exit::{Exit, Trouble};
 use crate::split;
@@ -88,6 +88,9 @@ pub(crate) enum Command {
     Task(task::Task),
     #[command(subcommand)]
     Plan(plan::Plan),
+    Build(Box<build::Build>),
+    #[command(subcommand)]
+    Builds(builds::Builds),
     #[command(subcommand)]
     Workflow(workflow::Workflow),
     Index(index::Index),
@@ -115,7 +118,7 @@ pub(crate) enum Reading {
 pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     ("Generate", &["run", "update", "recipe", "template"]),
     ("Ask", &["ai", "cost"]),
-    ("Work", &["task", "plan", "schema"]),
+    ("Work", &["task", "plan", "build", "builds", "schema"]),
     ("Weave", &["workflow"]),
     ("Look", &["index", "impact"]),
     ("Share", &["kit", "import"]),

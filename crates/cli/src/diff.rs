@@ -60,6 +60,8 @@ pub(crate) fn colored(unified: &str) -> String {
     let mut in_header = true;
     while let Some(line) = lines.next() {
         let bare = line.trim_end_matches('\n');
+        // The next file of several.
+        in_header |= line.starts_with("diff --git ");
         if line.starts_with("@@") {
             in_header = false;
             let _ = writeln!(text, "{HUNK}{bare}{HUNK:#}");

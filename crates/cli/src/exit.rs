@@ -232,9 +232,13 @@ impl From<app::Fault> for Trouble {
             hint: fault.hint,
             ..Problem::default()
         };
+        let exit = match fault.code {
+            app::Code::Usage => Exit::Usage,
+            _ => Exit::Failed,
+        };
         Self {
             problems: vec![problem],
-            ..Self::failed(fault.code.as_str(), "")
+            ..Self::new(exit, fault.code.as_str(), "")
         }
     }
 }

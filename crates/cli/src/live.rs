@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use agent::handlers::{OverallStatus, TaskEvent, TaskObserver};
 use agent::{Deed, Event, FileChange, Observer, Totals};
+use builder::{BuildObserver, Progress, Status};
 use clap::builder::styling::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use llm::Cost;
@@ -32,6 +33,8 @@ pub(crate) struct Live {
     form: Form,
     /// The task under way, which the loop's own events do not name.
     task: Option<String>,
+    /// How the build under way stands.
+    stage: Option<Status>,
     line: Option<ProgressBar>,
     doing: String,
     spent: String,
@@ -43,6 +46,7 @@ impl Live {
         Self {
             form,
             task: None,
+            stage: None,
             line: on_terminal.then(spinner),
             doing: String::new(),
             spent: String::new(),
@@ -292,6 +296,35 @@ impl TaskObserver for Live {
         match self.form {
             Form::Json => self.emit(event),
             Form::Text => self.show_task(event),
+        }
+    }
+}
+
+impl Live {
+    fn show_progress(&mut self, progress: &Progress) {
+        let message = &progress.message;
+        // What the model does to files is shown as it is done, by the loop's own events.
+        if progress.detail.is_some() && !message.contains(' ') {
+            return;
+        }
+        let status = progress.status;
+        if self.stage.replace(status) != Some(status) {
+            self.say(&format!("{HEADING}{status}{HEADING:#}"));
+        }
+        let detail = progress.detail.as_deref().map(shown);
+        let detail = detail.map_or(String::new(), |detail| {
+            format!(" {DIMMED}{detail}{DIMMED:#}")
+        });
+        self.say(&format!("  {}{detail}", shown(message)));
+        self.doing(shown(message));
+    }
+}
+
+impl BuildObserver for Live {
+    fn notice_progress(&mut self, progress: &Progress) {
+        match self.form {
+            Form::Json => self.emit(progress),
+            Form::Text => self.show_progress(progress),
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod answering;
 mod arguments;
+mod building;
 mod command;
 mod diff;
 mod exit;
@@ -19,6 +20,7 @@ mod report;
 mod rerun;
 mod respondent;
 mod session;
+mod sheet;
 mod split;
 mod table;
 mod values;

@@ -21,6 +21,16 @@ pub(crate) struct Working {
     /// Go on where the last run of this file stopped; what was done is not done again
     #[arg(long, help_heading = "Work")]
     resume: bool,
+    #[command(flatten)]
+    hands: Hands,
+    /// Print every event as one line of JSON, the result last
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+/// Whose hands do the work.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Hands {
     /// Who does the work: api (a model), command (a program, in a copy of the project) or auto
     #[arg(long, value_name = "MODE", value_enum, hide_possible_values = true)]
     #[arg(help_heading = "Work")]
@@ -36,9 +46,6 @@ pub(crate) struct Working {
     /// Answer from a folder that `--record` made, and ask nobody
     #[arg(long, value_name = "DIR", help_heading = "Work")]
     replay: Option<PathBuf>,
-    /// Print every event as one line of JSON, the result last
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 /// The modes in which somebody can work with tools.
@@ -66,7 +73,7 @@ impl Working {
         let done = work(Job {
             project,
             surroundings: &session.surroundings,
-            wish: self.wish(),
+            wish: self.hands.wish(),
             start: self.start(),
             observer: &mut live,
             cancel: interrupt::cancel(),
@@ -99,8 +106,10 @@ impl Working {
             false => Start::Anew,
         }
     }
+}
 
-    fn wish(&self) -> Wish {
+impl Hands {
+    pub(crate) fn wish(&self) -> Wish {
         let mode = match (self.ai_mode, &self.replay) {
             (Some(WorkMode::Auto), _) => Some(Mode::Auto),
             (Some(WorkMode::Api), _) => Some(Mode::Api),

@@ -78,6 +78,13 @@ pub fn approve(order: Order<'_>, id: &JobId) -> Result<Done, Error> {
     work(order, Team::Builder, async |shop, observer| {
         shop.require_repository()?;
         let bench = shop.bench();
+        let status = bench.jobs.get(id).await?.status();
+        // One that failed could go on from its step as well, but nobody looked at a plan then.
+        if status != Status::PlanReady {
+            let message = format!("the build `{id}` is `{status}`, and no plan of it waits");
+            let hint = format!("`drawloom builds show {id}` says how it stands");
+            return Err(Error::new(Code::Conflict, message).hint(hint));
+        }
         decide::approve(&bench, id).await?;
         Ok(run::build(&bench, id, observer).await?)
     })

@@ -1,6 +1,8 @@
 //! One file per command; the doc comment of its arguments is its help.
 
 pub(crate) mod ai;
+pub(crate) mod build;
+pub(crate) mod builds;
 pub(crate) mod completions;
 pub(crate) mod cost;
 pub(crate) mod demo;
@@ -35,6 +37,8 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Trouble> {
         Command::Cost(cost) => cost.run(&session),
         Command::Task(task) => task.run(&session),
         Command::Plan(plan) => plan.run(&session),
+        Command::Build(build) => build.run(&session),
+        Command::Builds(builds) => builds.run(&session),
         Command::Workflow(workflow) => workflow.run(&session),
         Command::Schema(schema) => schema.run(),
         Command::Kit(kit) => kit.run(&session),

@@ -12,9 +12,9 @@ use crate::output;
 #[command(after_long_help = "\
 Examples:
   drawloom schema task > task.schema.json
-  drawloom schema plan")]
+  drawloom schema build-plan")]
 pub(crate) struct Schema {
-    /// Which file: task or plan
+    /// Which file: task, plan or build-plan
     #[arg(value_name = "FILE_KIND", value_enum, hide_possible_values = true)]
     of: Of,
 }
@@ -23,6 +23,7 @@ pub(crate) struct Schema {
 enum Of {
     Task,
     Plan,
+    BuildPlan,
 }
 
 impl Schema {
@@ -30,6 +31,7 @@ impl Schema {
         output::json(&match self.of {
             Of::Task => agent::task::schema(),
             Of::Plan => agent::plan::schema(),
+            Of::BuildPlan => builder::plan::schema(),
         })?;
         Ok(Exit::Done)
     }

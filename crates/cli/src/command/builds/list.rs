@@ -1,0 +1,129 @@
+//! `drawloom builds list`: the builds of this project, the newest first.
+
+use app::builds::{self, Shown};
+use builder::Status;
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::exit::{Exit, Trouble};
+use crate::live::shown as line;
+use crate::output;
+use crate::session::Session;
+use crate::table;
+
+/// How much of a sentence the list shows.
+const PROMPT_CHARS_MAX: usize = 48;
+
+/// List the builds of this project, the newest first
+///
+/// A build that is `interrupted` has lost its process; `drawloom build --resume ID` goes on with it.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  drawloom builds list
+  drawloom builds list --status plan_ready
+  drawloom builds list --json | jq '.builds[0].id'")]
+pub(crate) struct List {
+    /// Only those of this status, such as plan_ready or failed
+    #[arg(long, value_name = "STATUS", value_parser = status)]
+    status: Option<Status>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+    /// Print the list as one JSON document
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+impl List {
+    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+        let project = session.project()?;
+        let listed = builds::list(&project, self.status, self.limit)?;
+        if self.json {
+            let builds: Vec<Value> = listed.iter().map(as_json).collect();
+            output::json(&json!({ "builds": builds }))?;
+            return Ok(Exit::Done);
+        }
+        if listed.is_empty() {
+            output::say(match self.status {
+                None => "There are no builds here; `drawloom build \"…\"` begins one.".to_owned(),
+                Some(status) => format!("No build here is `{status}`."),
+            });
+        }
+        let now_ms = session.surroundings.now_ms as u64;
+        let rows: Vec<Vec<String>> = listed.iter().map(|shown| row(shown, now_ms)).collect();
+        output::styled(&table::render(&rows))?;
+        Ok(Exit::Done)
+    }
+}
+
+fn row(shown: &Shown, now_ms: u64) -> Vec<String> {
+    let job = &shown.job;
+    let result = &job.result;
+    let place = result.pr_url.as_ref().or(result.branch.as_ref());
+    let prompt: String = line(&job.prompt).chars().take(PROMPT_CHARS_MAX).collect();
+    vec![
+        job.id.to_string(),
+        match shown.is_interrupted() {
+            true => format!("{} (interrupted)", job.status()),
+            false => job.status().to_string(),
+        },
+        job.task_type()
+            .map_or("-".to_owned(), |kind| kind.to_string()),
+        age(now_ms.saturating_sub(job.created_ms)),
+        prompt,
+        place.map_or(String::new(), |place| line(place)),
+    ]
+}
+
+fn as_json(shown: &Shown) -> Value {
+    let job = &shown.job;
+    json!({
+        "id": job.id,
+        "status": job.status(),
+        "isInterrupted": shown.is_interrupted(),
+        "isHeld": shown.is_held,
+        "taskType": job.task_type(),
+        "prompt": job.prompt,
+        "branch": job.result.branch,
+        "prUrl": job.result.pr_url,
+        "createdMs": job.created_ms,
+        "updatedMs": job.updated_ms,
+    })
+}
+
+/// How long ago, in the largest unit that fits.
+fn age(ms: u64) -> String {
+    let seconds = ms / 1_000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// A status as it is typed.
+fn status(word: &str) -> Result<Status, String> {
+    Status::read(word).ok_or_else(|| {
+        let all = Status::ALL.map(Status::as_str).join(", ");
+        format!("there are: {all}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::age;
+
+    #[test]
+    fn ages_are_told_in_the_largest_unit_that_fits() {
+        for (ms, told) in [
+            (999, "0 s"),
+            (61_000, "1 min"),
+            (7_200_000, "2 h"),
+            (200_000_000, "2 d"),
+        ] {
+            assert_eq!(age(ms), told);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! `drawloom builds show`: everything about one build.
+
+use app::builds;
+use clap::Args;
+use serde_json::json;
+
+use crate::building::{Which, document};
+use crate::exit::{Exit, Trouble};
+use crate::output;
+use crate::session::Session;
+use crate::sheet;
+
+/// Show a build: what was asked, its plan, its checks, and what came of it
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  drawloom builds show last
+  drawloom builds show last --history
+  drawloom builds show last --plan > plan.json
+  drawloom builds show last --json | jq .result.tokenUsage")]
+pub(crate) struct Show {
+    #[command(flatten)]
+    which: Which,
+    /// Tell what happened to it, step by step
+    #[arg(long)]
+    history: bool,
+    /// Print the plan alone, as JSON that `drawloom builds edit --plan` takes
+    #[arg(long, conflicts_with_all = ["history", "json"])]
+    plan: bool,
+    /// Print the build as one JSON document
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+impl Show {
+    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+        let project = session.project()?;
+        let id = self.which.find(&project)?;
+        let shown = builds::show(&project, &id)?;
+        if self.plan {
+            let Some(plan) = &shown.job.plan else {
+                let message = format!("the build {id} has no plan yet");
+                return Err(Trouble::failed("E_CONFLICT", message));
+            };
+            output::data(plan.to_json().as_bytes())?;
+            return Ok(Exit::Done);
+        }
+        let progress = match self.history || self.json {
+            true => builds::progress(&project, &id)?,
+            false => Vec::new(),
+        };
+        if self.json {
+            let mut value = document(&shown.job);
+            value["isInterrupted"] = json!(shown.is_interrupted());
+            value["isHeld"] = json!(shown.is_held);
+            value["progress"] = json!(progress);
+            output::json(&value)?;
+            return Ok(Exit::Done);
+        }
+        let mut text = sheet::whole(&shown.job);
+        if let Some(failure) = &shown.job.error {
+            let message = output::harmless(&failure.message);
+            text.push_str(&format!("\nfailed at `{}`: {message}\n", failure.step));
+        }
+        if !progress.is_empty() {
+            text.push('\n');
+        }
+        for told in &progress {
+            let (status, message) = (told.status.as_str(), output::harmless(&told.message));
+            let detail = told.detail.as_deref().map(crate::live::shown);
+            let detail = detail.map_or(String::new(), |detail| format!("  {detail}"));
+            text.push_str(&format!("{status:<15} {message}{detail}\n"));
+        }
+        output::styled(&text)?;
+        if shown.is_interrupted() {
+            output::say(format!(
+                "nobody works on it: its process ended. `drawloom build --resume {id}` goes on, \
+                 `drawloom builds cancel {id}` ends it"
+            ));
+        }
+        Ok(Exit::Done)
+    }
+}
