@@ -26,6 +26,7 @@ Usage: cargo xtask COMMAND
   order             list the functions a plain run calls, for the linker to put together
   bench agent       what a turn of the agent loop costs, with a conversation of one megabyte
   bench generators  drawloom beside hygen, plop, copier and cookiecutter: CPU and memory
+  bench index       drawloom's index beside ctags, madge, dependency-cruiser and aider's map
   bench sandbox     a command that does nothing, with and without each kind of sandbox
   bench search      drawloom's search beside ripgrep on a tree of 5 000 files
   bench templates   drawloom's template engine beside edge.js and minijinja, in process
@@ -42,6 +43,7 @@ fn main() -> Result<ExitCode> {
         ["order"] => order::run(&root),
         ["bench", "agent"] => bench::agent::run(&root),
         ["bench", "generators"] => bench::generators::run(&root),
+        ["bench", "index"] => bench::index::run(&root),
         ["bench", "sandbox"] => bench::sandbox::run(),
         ["bench", "search"] => bench::search::run(&root),
         ["bench", "templates"] => bench::templates::run(&root),

@@ -24,7 +24,7 @@ pub struct Indexed {
 }
 
 /// Reads the project around `at`, or around the current folder: the one with a `drawloom.toml` or a
-/// `.drawloom`, else the repository, else the folder itself.
+/// `.drawloom`, else the repository, else the current folder, or `at` where that is outside of it.
 pub fn index(surroundings: &Surroundings, at: Option<&Path>) -> Result<Indexed, Error> {
     let start = at.map_or_else(|| surroundings.cwd.clone(), |at| surroundings.path(at));
     if !fs::exists(&start) {
@@ -37,7 +37,7 @@ pub fn index(surroundings: &Surroundings, at: Option<&Path>) -> Result<Indexed, 
         return Err(Error::new(Code::File, message).hint(hint));
     }
     let start = fs::canonical(&start)?;
-    let folder = root_of(&start);
+    let folder = root_of(&start, &fs::canonical(&surroundings.cwd)?);
     let settings_file = Some(folder.join(settings::FILE_NAME)).filter(|path| fs::exists(path));
     let settings = Settings::resolve(settings_file.as_deref(), surroundings)?;
     let root = Root::open(&folder)?;
@@ -142,14 +142,15 @@ impl Indexed {
     }
 }
 
-fn root_of(start: &Path) -> PathBuf {
+fn root_of(start: &Path, cwd: &Path) -> PathBuf {
     let marks = [settings::FILE_NAME, HOME];
     let is_marked = |folder: &Path| marks.iter().any(|mark| fs::exists(&folder.join(mark)));
     let found = project::find(start);
     if is_marked(&found) {
         return found;
     }
-    fs::find_upward(start, ".git").unwrap_or(found)
+    let otherwise = || if start.starts_with(cwd) { cwd } else { start }.to_owned();
+    fs::find_upward(start, ".git").unwrap_or_else(otherwise)
 }
 
 /// `path` as the project in `folder` names it.

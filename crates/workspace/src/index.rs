@@ -21,6 +21,8 @@ mod testing;
 
 use std::collections::HashMap;
 
+use rustc_hash::FxBuildHasher;
+
 use crate::{Error, RelPath, Workspace};
 
 pub use cache::Cache;
@@ -63,7 +65,7 @@ pub struct Index {
     /// For each file, those that import it, in order.
     importers: Vec<Vec<u32>>,
     importance: Vec<f64>,
-    by_path: HashMap<RelPath, u32>,
+    by_path: HashMap<RelPath, u32, FxBuildHasher>,
 }
 
 /// What a file imports, and who imports it.

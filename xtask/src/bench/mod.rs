@@ -5,6 +5,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod generators;
+pub(crate) mod index;
 pub(crate) mod sandbox;
 pub(crate) mod search;
 pub(crate) mod templates;

@@ -73,7 +73,7 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
 }
 
 /// ripgrep's version; installed first where it is missing.
-fn ripgrep() -> Result<String> {
+pub(super) fn ripgrep() -> Result<String> {
     let version = || Command::new("rg").arg("--version").output();
     let output = match version() {
         Ok(output) => output,

@@ -111,16 +111,13 @@ fn row(it: &Impacted, width: usize) -> String {
         1 => AnsiColor::Yellow.on_default(),
         _ => Style::new(),
     };
-    let path = format!("{:<width$}", it.path.as_str());
-    let via = match it.depth {
-        1 => String::new(),
-        _ => format!("  {dimmed}via {}{dimmed:#}", it.via),
-    };
-    let line = format!(
-        "{dimmed}{:>3}{dimmed:#}  {style}{path}{style:#}{via}",
-        it.depth
-    );
-    format!("{}\n", line.trim_end())
+    let (depth, path) = (it.depth, it.path.as_str());
+    let line = format!("{dimmed}{depth:>3}{dimmed:#}  {style}{path}{style:#}");
+    let pad = " ".repeat(width.saturating_sub(path.chars().count()));
+    match depth {
+        1 => format!("{line}\n"),
+        _ => format!("{line}{pad}  {dimmed}via {}{dimmed:#}\n", it.via),
+    }
 }
 
 fn counted(count: usize, what: &str) -> String {

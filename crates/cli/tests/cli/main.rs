@@ -15,6 +15,7 @@ mod usage;
 
 mod diagrams;
 mod importing;
+mod indexing;
 mod interruption;
 mod kits;
 mod running;

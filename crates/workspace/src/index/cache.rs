@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use rustc_hash::FxBuildHasher;
 use rustix::fs::Stat;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_128;
@@ -132,7 +133,9 @@ impl Entry {
 }
 
 /// The files that are known from earlier.
-pub(super) struct Known(HashMap<RelPath, Entry>);
+pub(super) struct Known(Entries);
+
+type Entries = HashMap<RelPath, Entry, FxBuildHasher>;
 
 impl Known {
     /// The file as it is known, if it has not been touched since.
@@ -183,7 +186,7 @@ fn encoded(entries: &[Entry]) -> Vec<u8> {
     bytes
 }
 
-fn decoded(bytes: &[u8]) -> Option<HashMap<RelPath, Entry>> {
+fn decoded(bytes: &[u8]) -> Option<Entries> {
     let rest = bytes.strip_prefix(MAGIC.as_bytes())?;
     let (hash, payload) = rest.split_first_chunk::<16>()?;
     if u128::from_le_bytes(*hash) != XxHash3_128::oneshot(payload) {

@@ -7,10 +7,10 @@
 use std::thread;
 
 /// The stack of each thread that reads files. Only what is touched takes memory.
-pub(super) const STACK_BYTES: usize = 128 << 20;
+pub(super) const STACK_BYTES: usize = 256 << 20;
 
 /// What one level may need, generously: builds for development need most.
-const STACK_PER_OPENER_BYTES: usize = 16 << 10;
+const STACK_PER_OPENER_BYTES: usize = 8 << 10;
 /// Levels that are opened by words, such as `typeof typeof x`, need less.
 const STACK_PER_BYTE_BYTES: usize = 256;
 /// What remains for everything but the levels.

@@ -23,6 +23,8 @@ use crate::{Entry, Error, ErrorKind, Kind, RelPath, Root};
 const THREADS_MAX: usize = 8;
 /// How many files one thread takes at a time.
 const FILES_PER_BATCH: usize = 16;
+/// With how many waiting batches another thread is called.
+const BATCHES_PER_CALL: usize = 4;
 /// How many batches may wait. Each keeps a directory open.
 const BATCHES_WAITING_MAX: usize = 64;
 
@@ -198,8 +200,12 @@ impl Queue {
             return Some(batch);
         }
         waiting.batches.push_back(batch);
+        let is_worth_it = waiting.batches.len().is_multiple_of(BATCHES_PER_CALL);
         drop(waiting);
-        self.news.notify_one();
+        // Waking a thread for every batch costs more than it gains; at the end all are woken.
+        if is_worth_it {
+            self.news.notify_one();
+        }
         None
     }
 

@@ -11,15 +11,22 @@ use super::{ExportKind, ImportKind, Reading};
 
 /// Looks through the whole tree, if the text has anything to be found.
 pub(super) fn read(reading: &mut Reading, text: &str, program: &Program<'_>) {
-    let has = |word: &str| memmem::find(text.as_bytes(), word.as_bytes()).is_some();
     let is_script = !reading.is_module;
-    let is_wanted = ["import(", "require(", "import (", "require ("]
-        .into_iter()
-        .any(has)
-        || is_script && has("exports");
+    let is_wanted = is_called(text, "import")
+        || is_called(text, "require")
+        || is_script && memmem::find(text.as_bytes(), b"exports").is_some();
     if is_wanted {
         Calls { reading, is_script }.visit_program(program);
     }
+}
+
+/// Whether the word stands before a bracket somewhere in the text.
+fn is_called(text: &str, word: &str) -> bool {
+    let text = text.as_bytes();
+    memmem::find_iter(text, word).any(|at| {
+        let after = text[at + word.len()..].iter();
+        after.copied().find(|byte| !byte.is_ascii_whitespace()) == Some(b'(')
+    })
 }
 
 struct Calls<'r> {

@@ -1,0 +1,215 @@
+//! `drawloom index` and `drawloom impact`: what is printed, and every way to use them wrongly.
+
+use crate::project::Says::{Exactly, Has, Nothing};
+use crate::project::{Expect, Project, Says, check};
+
+const FILES: &[(&str, &str)] = &[
+    (".gitignore", "dist\n"),
+    (
+        "src/user.ts",
+        "export class User {}\nexport type Id = string;\n",
+    ),
+    (
+        "src/api.ts",
+        "import { User } from './user';\nexport const api = 1;\n",
+    ),
+    ("src/main.ts", "import './api.js';\n"),
+    ("src/user.test.ts", "import './user';\n"),
+    ("dist/user.js", "exports.built = 1;\n"),
+    (".env", "SECRET=1\n"),
+];
+
+#[track_caller]
+fn check_done(project: &Project, line: &str, out: Says<'_>) {
+    let expect = Expect {
+        exit: 0,
+        out,
+        err: Nothing,
+    };
+    check(project, line, expect);
+}
+
+#[track_caller]
+fn check_failed(project: &Project, line: &str, exit: i32, err: &[&str]) {
+    let expect = Expect {
+        exit,
+        out: Nothing,
+        err: Has(err),
+    };
+    check(project, line, expect);
+}
+
+#[test]
+fn the_index_is_one_line_for_each_file() {
+    let project = Project::with(FILES);
+    let all = ".gitignore | - | 1 line\n\
+               src/api.ts | api | 2 lines\n\
+               src/main.ts | - | 1 line\n\
+               src/user.test.ts | - | 1 line\n\
+               src/user.ts | User, Id | 2 lines\n";
+    check_done(&project, "index", Exactly(all));
+    check_done(&project, "index .", Exactly(all));
+    // Nothing is left behind in a folder that is no project of ours.
+    assert!(!project.path().join(".drawloom").exists());
+}
+
+#[test]
+fn a_part_a_budget_and_a_focus_choose() {
+    let project = Project::with(FILES);
+    project.write("lib/other.ts", "export const other = 1;\n");
+    check_done(
+        &project,
+        "index lib",
+        Exactly("lib/other.ts | other | 1 line\n"),
+    );
+    check_done(
+        &project,
+        "index --budget 20",
+        Exactly("src/user.ts | User, Id | 2 lines\n… 5 more files left out\n"),
+    );
+    check_done(
+        &project,
+        "index --budget 20 --focus 'the other one'",
+        Exactly("lib/other.ts | other | 1 line\n… 5 more files left out\n"),
+    );
+    check_done(
+        &project,
+        "index --budget 20 --focus src/api.ts",
+        Exactly("src/api.ts | api | 2 lines\n… 5 more files left out\n"),
+    );
+}
+
+#[test]
+fn the_whole_project_is_read_from_anywhere_inside_it() {
+    let project = Project::with(FILES);
+    project.write("drawloom.toml", "");
+    check_done(
+        &project,
+        "index --cwd src",
+        Has(&[".gitignore | ", "src/user.ts | "]),
+    );
+    check_done(
+        &project,
+        "impact --cwd src user.ts --depth 1",
+        Has(&["src/api.ts | depth 1 | via src/user.ts\n"]),
+    );
+    // A project of ours keeps a cache, and the cache is no part of the index.
+    assert!(project.path().join(".drawloom/cache/index").exists());
+    check_done(&project, "index", Says::Lacks(&[".drawloom"]));
+}
+
+#[test]
+fn json_has_names_lines_and_imports() {
+    let project = Project::with(FILES);
+    let expect = Expect {
+        exit: 0,
+        out: Says::Anything,
+        err: Nothing,
+    };
+    let ran = check(&project, "index src --json", expect);
+    let said: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let file = &said["files"][0];
+    assert_eq!(file["path"], "src/api.ts");
+    assert_eq!(file["language"], "javascript");
+    assert_eq!(file["lines"], 2);
+    assert_eq!(file["imports"], serde_json::json!(["src/user.ts"]));
+    assert_eq!(file["importers"], 1);
+    let export = serde_json::json!([{ "name": "api", "kind": "value", "line": 2 }]);
+    assert_eq!(file["exports"], export);
+    assert_eq!(said["left_out"], 0);
+}
+
+#[test]
+fn impact_follows_importers_and_keeps_tests_apart() {
+    let project = Project::with(FILES);
+    check_done(
+        &project,
+        "impact src/user.ts",
+        Exactly(
+            "src/api.ts | depth 1 | via src/user.ts\n\
+             src/main.ts | depth 2 | via src/api.ts\n\
+             src/user.test.ts | depth 1 | via src/user.ts | test\n",
+        ),
+    );
+    check_done(
+        &project,
+        "impact ./src/../src/api.ts",
+        Exactly("src/main.ts | depth 1 | via src/api.ts\n"),
+    );
+    let expect = Expect {
+        exit: 0,
+        out: Has(&["\"changed\"", "src/api.ts", "\"depth\": 1", "\"tests\": []"]),
+        err: Nothing,
+    };
+    check(&project, "impact src/api.ts --json", expect);
+    let expect = Expect {
+        exit: 0,
+        out: Nothing,
+        err: Exactly("nothing imports src/main.ts\n"),
+    };
+    check(&project, "impact src/main.ts", expect);
+}
+
+#[test]
+fn wrong_uses_say_what_to_do() {
+    let project = Project::with(FILES);
+    check_failed(&project, "index none", 1, &["there is no folder", "hint: "]);
+    check_failed(
+        &project,
+        "index src/user.ts",
+        1,
+        &["is not a folder", "drawloom impact"],
+    );
+    check_failed(&project, "index --budget 0", 64, &["--budget"]);
+    check_failed(&project, "index --budget many", 64, &["--budget"]);
+    check_failed(&project, "impact", 64, &["<FILE>"]);
+    check_failed(&project, "impact --depth 0 src/user.ts", 64, &["--depth"]);
+    check_failed(
+        &project,
+        "impact src/usr.ts",
+        1,
+        &["there is no file src/usr.ts", "did you mean src/user.ts?"],
+    );
+    check_failed(
+        &project,
+        "impact lib/user.ts",
+        1,
+        &["there is no file", "did you mean", "src/user.ts"],
+    );
+    check_failed(
+        &project,
+        "impact src",
+        1,
+        &["src is a folder", "name the files"],
+    );
+    check_failed(
+        &project,
+        "impact dist/user.js",
+        1,
+        &["is not in the index", "ignored"],
+    );
+    check_failed(&project, "impact .env", 1, &["is not in the index"]);
+    check_failed(
+        &project,
+        "impact /etc/hostname",
+        1,
+        &["outside of the project"],
+    );
+    check_failed(
+        &project,
+        "impact ../../x.ts",
+        1,
+        &["outside of the project"],
+    );
+    check_failed(&project, "index --json none", 1, &["{\"error\":", "E_FILE"]);
+}
+
+#[test]
+fn an_empty_folder_has_nothing_to_show() {
+    let expect = Expect {
+        exit: 0,
+        out: Nothing,
+        err: Exactly("there is no file to show\n"),
+    };
+    check(&Project::empty(), "index", expect);
+}
