@@ -80,6 +80,29 @@ pub(crate) fn gather(plan: &Plan, tree: &Workspace, atlas: &Atlas, tokens_max: u
     context
 }
 
+/// Files in which projects write down how they want things done, the more certain first.
+const CONVENTIONS: [&str; 4] = ["AGENTS.md", "CLAUDE.md", ".cursorrules", "CONTRIBUTING.md"];
+/// How much of them is shown, beside the context files.
+const CONVENTIONS_BYTES_MAX: usize = 8 * 1024;
+
+/// How the project wants things done, if it says so.
+pub(crate) fn conventions(tree: &Workspace) -> Option<String> {
+    let found = CONVENTIONS.iter().find_map(|name| {
+        let path = RelPath::parse(name).ok()?;
+        let text = read(tree, &path)?;
+        (!text.trim().is_empty()).then_some((path, text))
+    });
+    let (path, text) = found?;
+    let (shown, count) = first_lines(&text, CONVENTIONS_BYTES_MAX);
+    let lines = text.lines().count();
+    let cut = if count < lines {
+        format!(" (the first {count} of {lines} lines; cut)")
+    } else {
+        String::new()
+    };
+    Some(format!("From `{path}`{cut}:\n{}", fenced("", shown)))
+}
+
 /// What the line about a cut takes.
 const CUT_BYTES: usize = 60;
 

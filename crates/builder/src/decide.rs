@@ -24,6 +24,7 @@ pub async fn approve(bench: &Bench<'_>, id: &JobId) -> Result<Job, Error> {
 /// Puts an edited plan in the place of the one that waits. It waits on; approving is another
 /// decision. A plan that could not be carried out is refused with everything that is wrong.
 pub async fn edit(bench: &Bench<'_>, id: &JobId, mut plan: Plan) -> Result<Job, Error> {
+    let _hold = bench.jobs.hold(id).await?;
     let job = bench.jobs.get(id).await?;
     if job.status() != Status::PlanReady {
         let message = format!(

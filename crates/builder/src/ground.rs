@@ -114,10 +114,15 @@ impl Ground {
         Ok(())
     }
 
-    /// Removes the worktrees of jobs that are not to be kept.
-    pub(crate) fn reconcile(&self, keep: impl Fn(&str) -> bool) -> Result<usize, Error> {
-        let kept = |name: &str| keep(name.strip_suffix(BASE_SUFFIX).unwrap_or(name));
-        Ok(self.worktrees.reconcile(kept)?.len())
+    /// The jobs that have worktrees.
+    pub(crate) fn jobs(&self) -> Result<Vec<JobId>, Error> {
+        let list = self.worktrees.list()?;
+        let names = list.iter().map(|found| found.job.as_str());
+        let ids = names.map(|name| name.strip_suffix(BASE_SUFFIX).unwrap_or(name));
+        let mut ids: Vec<JobId> = ids.filter_map(|id| JobId::parse(id).ok()).collect();
+        ids.sort();
+        ids.dedup();
+        Ok(ids)
     }
 
     /// Opens a worktree of a job as a project.

@@ -151,15 +151,27 @@ pub async fn resume(
     }
 }
 
-/// Removes worktrees that no job at work needs, and says how many. To be called at start.
+/// Removes worktrees that no job at work needs, and says how many. To be called at start. What
+/// another process has in hand is left alone.
 pub async fn reconcile(bench: &Bench<'_>) -> Result<usize, Error> {
     let ground = Ground::open(bench, &Cancel::default())?;
-    let mut needed = Vec::new();
-    for status in Status::ALL.into_iter().filter(|status| status.is_active()) {
-        let jobs = bench.jobs.list(Some(status), None, usize::MAX).await?;
-        needed.extend(jobs.into_iter().map(|job| job.id.as_str().to_owned()));
+    let mut removed = 0;
+    for id in ground.jobs()? {
+        let hold = bench.jobs.hold(&id).await;
+        if hold.as_ref().is_err_and(|error| error.kind() == Kind::Held) {
+            continue;
+        }
+        let is_needed = match bench.jobs.get(&id).await {
+            Ok(job) => job.status().is_active(),
+            Err(error) if error.kind() == Kind::NotFound => false,
+            Err(error) => return Err(error),
+        };
+        if !is_needed {
+            ground.remove(&id)?;
+            removed += 1;
+        }
     }
-    ground.reconcile(|name| needed.iter().any(|id| id == name))
+    Ok(removed)
 }
 
 /// Saves and removes what a job that was cancelled has left, unless somebody is at it.

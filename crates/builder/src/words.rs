@@ -30,7 +30,7 @@ pub(crate) fn plan_correction(problems: &str) -> String {
 }
 
 /// What whoever carries out the plan is told.
-pub(crate) fn task(job: &Job, plan: &Plan, context: &str) -> String {
+pub(crate) fn task(job: &Job, plan: &Plan, conventions: &str, context: &str) -> String {
     let mut text = format!("# Request\n\n{}\n", job.prompt);
     write!(text, "\n# The approved plan\n\n{}\n", plan.summary.trim()).ok();
     write!(text, "\n{}\n", plan.file_list()).ok();
@@ -43,6 +43,10 @@ pub(crate) fn task(job: &Job, plan: &Plan, context: &str) -> String {
             checks.join("\n")
         )
         .ok();
+    }
+    if !conventions.is_empty() {
+        let conventions = conventions.trim_end();
+        write!(text, "\n# Conventions of the project\n\n{conventions}\n").ok();
     }
     if !context.is_empty() {
         write!(text, "\n# Context\n\n{}\n", context.trim_end()).ok();

@@ -96,9 +96,11 @@ async fn prompt(site: &mut Site<'_>, yard: &Yard) -> Result<String, Halt> {
     let tokens_max = site.bench.settings.context_max_tokens;
     let gathered = blocking(move || {
         let atlas = Atlas::draw(&tree)?;
-        Ok::<_, Halt>(context::gather(&plan, &tree, &atlas, tokens_max))
+        let gathered = context::gather(&plan, &tree, &atlas, tokens_max);
+        Ok::<_, Halt>((gathered, context::conventions(&tree)))
     })
     .await??;
+    let (gathered, conventions) = gathered;
     let message = format!(
         "The context is gathered: {} file(s) whole, {} cut, {} left out.",
         gathered.whole.len(),
@@ -106,7 +108,9 @@ async fn prompt(site: &mut Site<'_>, yard: &Yard) -> Result<String, Halt> {
         gathered.left_out.len()
     );
     site.say(&message, None).await?;
-    Ok(words::task(&site.job, plan_of(&site.job)?, &gathered.text))
+    let plan = plan_of(&site.job)?;
+    let conventions = conventions.unwrap_or_default();
+    Ok(words::task(&site.job, plan, &conventions, &gathered.text))
 }
 
 /// The tools of the job. Commands see neither the secrets of the worktree nor those of the

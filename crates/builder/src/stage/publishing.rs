@@ -142,7 +142,17 @@ async fn open_pull(site: &mut Site<'_>, head: Branch) -> Result<(), Halt> {
         },
     };
     let (bench, id, cancel) = (site.bench, site.job.id.clone(), site.cancel.clone());
-    let published = watched(bench, &id, &cancel, github.publish(&new)).await;
+    let work = watched(bench, &id, &cancel, async {
+        // Asking again finds what was opened, so nothing is lost by not waiting.
+        tokio::select! {
+            published = github.publish(&new) => Some(published),
+            () = until(&cancel) => None,
+        }
+    });
+    let Some(published) = work.await else {
+        site.check().await?;
+        return Err(Halt::Interrupted);
+    };
     let published = published.map_err(|error| forge_failed(&error))?;
     site.store(|job| {
         job.result.pr_url = Some(published.pull.url);
@@ -152,6 +162,13 @@ async fn open_pull(site: &mut Site<'_>, head: Branch) -> Result<(), Halt> {
         }
     })
     .await
+}
+
+/// Waits until somebody asks for the end.
+async fn until(cancel: &agent::Cancel) {
+    while !cancel.is_cancelled() {
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
 }
 
 fn push_failed(error: &vcs::Error) -> Halt {

@@ -6,49 +6,52 @@ use serde_json::json;
 use crate::scripted::{calls, says};
 use crate::shop::{PROMPT, Shop, plan, planned, runs, writes};
 
-#[tokio::test]
-async fn an_approved_plan_becomes_a_branch_a_patch_and_a_result() {
+/// A greeting in a file of its own, listed in another.
+fn greeting() -> Shop {
+    let edits = json!([{"old": "one", "new": "one\nhello"}]);
     let script = vec![
         planned(
             "new-resource",
             &[("src/hello.txt", "create"), ("list.txt", "modify")],
         ),
         writes("src/hello.txt", "Hello!"),
-        calls(&[(
-            "modify_file",
-            json!({"path": "list.txt", "edits": [{"old": "one", "new": "one\nhello"}]}),
-        )]),
+        calls(&[("modify_file", json!({"path": "list.txt", "edits": edits}))]),
         says("The greeting is there."),
     ];
-    let mut shop = Shop::new(&[("list.txt", "one\n")], script).checking("grep hello list.txt");
+    Shop::new(&[("list.txt", "one\n")], script).checking("grep hello list.txt")
+}
+
+#[tokio::test]
+async fn an_approved_plan_becomes_a_branch_and_a_patch() {
+    let mut shop = greeting();
     let before = shop.picture();
     let job = shop.run(Options::default()).await;
     assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
     assert_eq!(shop.picture(), before);
     assert_eq!(shop.worktrees(), 0);
-    let result = &job.result;
-    let branch = result.branch.clone().unwrap();
-    assert_eq!(
-        branch,
-        format!("builder/{}-add-a-greeting-to-the-project", job.id)
-    );
-    assert_eq!(shop.branches(), [branch.clone()]);
+    let branch = job.result.branch.unwrap();
+    let name = format!("builder/{}-add-a-greeting-to-the-project", job.id);
+    assert_eq!(branch, name);
+    assert_eq!(shop.branches(), std::slice::from_ref(&branch));
     assert_eq!(shop.at(&branch, "src/hello.txt").unwrap(), "Hello!\n");
     assert_eq!(shop.at(&branch, "list.txt").unwrap(), "one\nhello\n");
     let message = shop.git(&["log", "-1", "--format=%B", &branch]);
-    assert!(
-        message.starts_with("feat: add a greeting to the project\n"),
-        "{message}"
-    );
-    assert!(
-        message.contains(&format!("Drawloom-Build: {}", job.id)),
-        "{message}"
-    );
-    let patch = std::fs::read_to_string(result.patch_file.clone().unwrap()).unwrap();
+    let subject = "feat: add a greeting to the project\n";
+    assert!(message.starts_with(subject), "{message}");
+    let trailer = format!("Drawloom-Build: {}", job.id);
+    assert!(message.contains(&trailer), "{message}");
+    let patch = std::fs::read_to_string(job.result.patch_file.unwrap()).unwrap();
     assert!(patch.contains("+Hello!"), "{patch}");
-    let files: Vec<_> = result
-        .files
-        .iter()
+    let notes = job.result.notes.join("\n");
+    assert!(notes.contains("no remote `origin`"), "{notes}");
+}
+
+#[tokio::test]
+async fn the_result_says_what_was_done_and_what_it_took() {
+    let mut shop = greeting();
+    let result = shop.run(Options::default()).await.result;
+    let files = result.files.iter();
+    let files: Vec<_> = files
         .map(|file| (file.path.as_str(), file.action))
         .collect();
     assert_eq!(
@@ -63,22 +66,12 @@ async fn an_approved_plan_becomes_a_branch_a_patch_and_a_result() {
         "{:?}",
         result.diffs
     );
-    let coverage = result.plan_coverage.clone().unwrap();
+    let coverage = result.plan_coverage.unwrap();
     assert!(coverage.missing.is_empty(), "{coverage:?}");
     assert_eq!(result.validation_passed, Some(true));
     assert_eq!(result.token_usage.input, 400, "planning is counted");
-    assert_eq!(
-        result.cost.phases.keys().collect::<Vec<_>>(),
-        ["generate", "plan"]
-    );
-    assert!(
-        result
-            .notes
-            .iter()
-            .any(|note| note.contains("no remote `origin`")),
-        "{:?}",
-        result.notes
-    );
+    let phases: Vec<_> = result.cost.phases.keys().collect();
+    assert_eq!(phases, ["generate", "plan"]);
 }
 
 #[tokio::test]

@@ -13,12 +13,17 @@
 #[allow(dead_code, reason = "these tests use a part of it")]
 mod scripted;
 
+#[path = "../../../vcs/tests/vcs/peer.rs"]
+#[allow(dead_code, reason = "these tests use a part of it")]
+mod peer;
+
 mod mortal;
 mod shop;
 
 mod building;
 mod cancelling;
 mod checking;
+mod context;
 mod detecting;
 mod planning;
 mod publishing;

@@ -4,7 +4,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use builder::{FailureCode, Options, Publish, Status, decide};
+use vcs::{ForgeLimits, GitHub, MANUAL_FIX_LABEL, Project, Secret};
 
+use crate::peer::{Emulator, TOKEN};
 use crate::scripted::{Act, says};
 use crate::shop::{Shop, git, planned, writes};
 
@@ -86,7 +88,7 @@ async fn a_push_that_is_refused_loses_nothing_and_can_be_tried_again() {
         error.message
     );
     let branch = job.result.branch.clone().unwrap();
-    assert_eq!(shop.branches(), [branch.clone()]);
+    assert_eq!(shop.branches(), std::slice::from_ref(&branch));
     assert!(Path::new(&job.result.patch_file.clone().unwrap()).exists());
     assert_eq!(shop.worktrees(), 0);
 
@@ -106,4 +108,97 @@ async fn what_was_never_made_cannot_be_published() {
     assert_eq!(error.kind(), builder::Kind::Conflict);
     let error = decide::retry(&shop.bench(), &job.id).await.unwrap_err();
     assert_eq!(error.kind(), builder::Kind::Conflict);
+}
+
+/// A shop whose pull requests go to an emulated GitHub.
+fn forged(script: Vec<Act>, emulator: &Emulator, name: &str) -> Shop {
+    let mut shop = shop(script);
+    let project = Project::new("github.com", name).unwrap();
+    let limits = ForgeLimits::default();
+    let github = GitHub::new(&emulator.url, &project, Secret::new(TOKEN), limits).unwrap();
+    shop.outlet.github = Some(github);
+    shop
+}
+
+#[tokio::test]
+async fn an_approved_plan_becomes_a_pull_request() {
+    let emulator = Emulator::start();
+    let mut shop = forged(script(), &emulator, "octo/hello").checking("true");
+    let job = shop.run(Options::default()).await;
+    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    let number = job.result.pr_number.unwrap();
+    let pull = emulator.ask(&format!("pulls/{number}"));
+    assert_eq!(pull["html_url"].as_str(), job.result.pr_url.as_deref());
+    assert_eq!(pull["title"], "feat: add a greeting to the project");
+    assert_eq!(pull["head"]["ref"].as_str(), job.result.branch.as_deref());
+    assert_eq!(pull["base"]["ref"], "main");
+    assert_eq!(pull["draft"], false);
+    let body = pull["body"].as_str().unwrap();
+    for words in [
+        "> add a greeting to the project",
+        "- `a.txt` created (+1 -0)",
+        "- [x] test (`true`)",
+        job.id.as_str(),
+    ] {
+        assert!(body.contains(words), "{words} is not in {body}");
+    }
+
+    // Publishing twice is publishing once.
+    decide::publish(&shop.bench(), &job.id).await.unwrap();
+    let again = shop.go_on(&job.id).await;
+    assert_eq!(again.result.pr_number, Some(number));
+    assert_eq!(emulator.ask("pulls?state=all").as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_draft_says_what_passes_what_fails_and_what_is_left() {
+    let emulator = Emulator::start();
+    let script = vec![
+        planned("new-resource", &[("a.txt", "create")]),
+        writes("a.txt", "bad"),
+        says("Done."),
+        writes("a.txt", "bad still"),
+        says("Ask whoever wrote the check."),
+    ];
+    let check = r#"grep -n bad a.txt && { echo "a.txt:1:1: it is bad"; exit 1; }; true"#;
+    let mut shop =
+        forged(script, &emulator, "octo/hello").with_checks(&[("lint", "true"), ("test", check)]);
+    let job = shop.run(Options::default()).await;
+    assert_eq!(job.status(), Status::CompletedDraft, "{:?}", job.error);
+    let pull = emulator.ask(&format!("pulls/{}", job.result.pr_number.unwrap()));
+    assert_eq!(pull["draft"], true);
+    assert_eq!(pull["labels"][0]["name"], MANUAL_FIX_LABEL);
+    let head = pull["head"]["ref"].as_str().unwrap();
+    assert!(head.starts_with("draft/"), "{head}");
+    let body = pull["body"].as_str().unwrap();
+    for words in [
+        "**This is a draft.**",
+        "- [x] lint (`true`)",
+        "- [ ] test",
+        "- test: a.txt: it is bad",
+        "> Ask whoever wrote the check.",
+        "Output of test",
+    ] {
+        assert!(body.contains(words), "{words} is not in {body}");
+    }
+}
+
+#[tokio::test]
+async fn a_forge_that_refuses_keeps_branch_and_patch() {
+    let emulator = Emulator::start();
+    let mut shop = forged(script(), &emulator, "octo/nope");
+    let job = shop.run(Options::default()).await;
+    assert_eq!(job.status(), Status::Failed);
+    let error = job.error.clone().unwrap();
+    assert_eq!(
+        (error.code, error.step),
+        (FailureCode::Forge, Status::Publishing)
+    );
+    assert!(
+        error.message.contains("builds publish"),
+        "{}",
+        error.message
+    );
+    assert!(job.result.pushed);
+    assert!(Path::new(&job.result.patch_file.unwrap()).exists());
 }
