@@ -8,15 +8,17 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
 use rustix::fs::Stat;
 
+use super::links::{Census, Names, links_of};
 use super::read::{on_kernel_filesystem, open_at};
 use super::scan::{Filter, Tour};
 use super::{Ignored, Workspace};
 use crate::descent::{kind_of, stat};
+use crate::policy::HardLinks;
 use crate::{Entry, Error, ErrorKind, Kind, RelPath, Root};
 
 /// The most threads; more wait for the disk and for each other.
@@ -33,6 +35,8 @@ pub(crate) struct Candidate<'c> {
     pub(crate) path: RelPath,
     dir: &'c OwnedFd,
     space: &'c Workspace,
+    /// The names of files with several, counted once when the first of them is met.
+    census: &'c OnceLock<Option<Census>>,
 }
 
 impl Candidate<'_> {
@@ -54,9 +58,19 @@ impl Candidate<'_> {
         if stat.st_size == 0 && on_kernel_filesystem(&file) {
             return None;
         }
-        match self.space.check_links(&file, &stat) {
-            Ok(Ok(())) => Some((file, stat)),
-            _ => None,
+        self.may_be_read(&file, &stat).then_some((file, stat))
+    }
+
+    /// Whether all names of the file may be read.
+    fn may_be_read(&self, file: &File, stat: &Stat) -> bool {
+        if links_of(stat) <= 1 || self.space.policy.hard_links() == HardLinks::Trusted {
+            return true;
+        }
+        let census = self.census.get_or_init(|| self.space.census_settled().ok());
+        match census.as_ref().map(|census| census.names_of(stat)) {
+            Some(Names::Readable) => true,
+            Some(Names::Changing) => matches!(self.space.check_links(file, stat), Ok(Ok(()))),
+            Some(Names::ReadableOnly(_)) | None => false,
         }
     }
 }
@@ -93,6 +107,7 @@ impl Workspace {
         visit: impl Fn(&mut H, Candidate<'_>) + Sync,
     ) -> Result<Vec<H>, Error> {
         let queue = Queue::default();
+        let census = OnceLock::new();
         let perform = |hand: &mut H, batch: Batch| {
             for path in batch.files {
                 visit(
@@ -101,6 +116,7 @@ impl Workspace {
                         path,
                         dir: &batch.dir,
                         space: self,
+                        census: &census,
                     },
                 );
             }

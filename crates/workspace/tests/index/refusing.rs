@@ -1,6 +1,7 @@
 //! What is not read, not named, and what no file can do to the index.
 
 use std::os::unix::fs::symlink;
+use std::time::{Duration, SystemTime};
 
 use workspace::index::{Cache, Index};
 use workspace::{ErrorKind, Limits, Policy, PolicySettings, Workspace};
@@ -56,6 +57,25 @@ fn links_are_not_followed_and_hard_links_from_outside_not_read() {
     std::fs::hard_link(&secret, dir.path().join("hard.ts")).unwrap();
     let index = Index::build(&open(dir.path()), &Cache::none()).unwrap();
     assert_eq!(lines(&index), ["a.ts | a | 1 line"]);
+}
+
+#[test]
+fn hard_links_within_the_project_are_read() {
+    let dir = folder(&[("a.ts", "export const a = 1;")]);
+    for n in 0..40 {
+        let file = dir.path().join(format!("f{n}.ts"));
+        std::fs::write(&file, "export const f = 1;").unwrap();
+        std::fs::hard_link(&file, dir.path().join(format!("g{n}.ts"))).unwrap();
+    }
+    for cache in [
+        Cache::none(),
+        Cache::at(SystemTime::now() + Duration::from_secs(60)),
+    ] {
+        let index = Index::build(&open(dir.path()), &cache).unwrap();
+        assert_eq!(lines(&index).len(), 81);
+        let again = Index::build(&open(dir.path()), &cache).unwrap();
+        assert_eq!(lines(&again), lines(&index));
+    }
 }
 
 #[test]

@@ -16,7 +16,6 @@ mod includes;
 #[cfg(test)]
 mod tests;
 
-use self::declarations::Role;
 use super::gather::Gather;
 use super::tokens::{Dialect, Tokens};
 use super::{Facts, Resolver};
@@ -26,12 +25,24 @@ use crate::index::project::Project;
 pub(super) fn facts(path: &RelPath, text: &str) -> Facts {
     let tokens = Tokens::read(text, Dialect::C);
     let mut gather = Gather::new(text);
-    declarations::read(&tokens, role(path), &mut gather);
+    let role = role(path);
+    directives::read(&tokens, role, &mut gather);
+    declarations::read(&tokens, role, &mut gather);
     gather.finish(None)
 }
 
 pub(super) fn resolver<'p>(project: &'p Project<'p>) -> Box<dyn Resolver + 'p> {
     Box::new(includes::Includes::new(project))
+}
+
+/// What a file is to others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Header,
+    /// A source file of C.
+    C,
+    /// A source file of C++, where constants are its own.
+    Cpp,
 }
 
 /// What a file is, by its name: whatever is not compiled by itself is there to be included.

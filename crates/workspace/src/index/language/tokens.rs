@@ -5,6 +5,8 @@
 //! inside of a string or a comment for code. Brackets are paired here, which makes skipping a body
 //! one step, and no depth of nesting can overflow anything.
 
+use std::ops::Range;
+
 /// Where the lexical rules of the family differ.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
@@ -28,8 +30,6 @@ pub(super) enum Kind {
     Text,
     /// A number, a character or a lifetime: nobody asks.
     Value,
-    /// A whole line of the preprocessor, continued lines included.
-    Directive,
 }
 
 #[derive(Clone, Copy)]
@@ -48,6 +48,9 @@ const OPEN: u32 = u32::MAX;
 pub(super) struct Tokens<'a> {
     pub(super) text: &'a str,
     list: Vec<Token>,
+    /// The lines of the preprocessor, continued lines included. They stand anywhere in the code and
+    /// are no part of it, so they are kept apart.
+    directives: Vec<Range<usize>>,
 }
 
 impl<'a> Tokens<'a> {
@@ -58,6 +61,7 @@ impl<'a> Tokens<'a> {
             at: 0,
             dialect,
             list: Vec::with_capacity(text.len() / 4),
+            directives: Vec::new(),
             open: Vec::new(),
             open_counts: [0; 3],
             branches: Vec::new(),
@@ -66,7 +70,15 @@ impl<'a> Tokens<'a> {
         Self {
             text,
             list: lexer.list,
+            directives: lexer.directives,
         }
+    }
+
+    /// The lines of the preprocessor and the bytes they begin at.
+    pub(super) fn directives(&self) -> impl Iterator<Item = (usize, &'a str)> {
+        self.directives
+            .iter()
+            .filter_map(|range| Some((range.start, self.text.get(range.clone())?)))
     }
 
     pub(super) fn len(&self) -> usize {
@@ -148,13 +160,12 @@ impl<'a> Tokens<'a> {
             .unwrap_or(self.list.len())
     }
 
-    /// Whether a word, an attribute or a directive stands here in the first column.
+    /// Whether a word or an attribute stands here in the first column.
     fn begins_line(&self, at: usize) -> bool {
         let Some(token) = self.list.get(at) else {
             return false;
         };
-        let starts = matches!(token.kind, Kind::Word | Kind::Directive)
-            || matches!(self.mark(at), b'#' | b'@');
+        let starts = token.kind == Kind::Word || matches!(self.mark(at), b'#' | b'@');
         let start = token.start as usize;
         starts && (start == 0 || self.text.as_bytes()[start - 1] == b'\n')
     }
@@ -176,6 +187,7 @@ struct Lexer<'a> {
     at: usize,
     dialect: Dialect,
     list: Vec<Token>,
+    directives: Vec<Range<usize>>,
     open: Vec<u32>,
     /// How many of each kind of bracket are open, so that a stray closing one costs nothing.
     open_counts: [u32; 3],
@@ -473,7 +485,7 @@ impl Lexer<'_> {
     fn directive(&mut self) {
         let start = self.at;
         self.skip_directive();
-        self.push(Kind::Directive, start);
+        self.directives.push(start..self.at);
         let line = &self.bytes[start + 1..self.at];
         let line = line.trim_ascii_start();
         let name_end = line

@@ -3,29 +3,20 @@
 use super::super::ExportKind;
 use super::super::gather::Gather;
 use super::super::tokens::{Kind, Tokens};
-use super::directives::Directives;
+use super::Role;
 
 /// The longest name with its namespaces that is spelled out.
 const PREFIX_BYTES_MAX: usize = 1024;
 
+/// How far from its bracket a pointer's name may stand.
+const POINTED_TOKENS_MAX: usize = 16;
 /// How long the list of a template's parameters may be: longer ones are comparisons.
 const ANGLE_TOKENS_MAX: usize = 512;
-
-/// What a file is to others.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
-    Header,
-    /// A source file of C.
-    C,
-    /// A source file of C++, where constants are its own.
-    Cpp,
-}
 
 pub(super) fn read<'a>(tokens: &Tokens<'a>, role: Role, gather: &mut Gather<'a>) {
     let mut walk = Walk {
         tokens,
         gather,
-        directives: Directives::new(role == Role::Header),
         role,
         frames: Vec::new(),
         prefix: String::new(),
@@ -42,7 +33,6 @@ pub(super) fn read<'a>(tokens: &Tokens<'a>, role: Role, gather: &mut Gather<'a>)
 struct Walk<'w, 'a> {
     tokens: &'w Tokens<'a>,
     gather: &'w mut Gather<'a>,
-    directives: Directives<'a>,
     role: Role,
     /// Namespaces and blocks of `extern "C"`: the closing bracket, and how long the prefix was.
     frames: Vec<(usize, usize)>,
@@ -69,10 +59,6 @@ struct Declaration {
 impl<'a> Walk<'_, 'a> {
     fn step(&mut self, at: usize) -> usize {
         let tokens = self.tokens;
-        if tokens.kind(at) == Some(Kind::Directive) {
-            self.directive(at);
-            return at + 1;
-        }
         match tokens.word(at) {
             "" if tokens.mark(at) == b'[' => tokens.after(at),
             "" if tokens.mark(at) != b'(' && !tokens.colons(at) => at + 1,
@@ -99,12 +85,6 @@ impl<'a> Walk<'_, 'a> {
             }
             _ => self.declaration(at),
         }
-    }
-
-    fn directive(&mut self, at: usize) {
-        let line = self.tokens.source(at);
-        let offset = self.offset(at);
-        self.directives.read(line, offset, self.gather);
     }
 
     fn enter(&mut self, open: usize) -> usize {
@@ -153,9 +133,6 @@ impl<'a> Walk<'_, 'a> {
     fn past_semicolon(&mut self, at: usize) -> usize {
         let mut at = at;
         while at < self.tokens.len() && !matches!(self.tokens.mark(at), b';' | b'}') {
-            if self.tokens.kind(at) == Some(Kind::Directive) {
-                self.directive(at);
-            }
             at = self.tokens.after(at);
         }
         at + usize::from(self.tokens.mark(at) == b';')
@@ -192,11 +169,6 @@ impl<'a> Walk<'_, 'a> {
         let mut seen = Declaration::default();
         let mut at = from;
         while at < tokens.len() {
-            if tokens.kind(at) == Some(Kind::Directive) {
-                self.directive(at);
-                at += 1;
-                continue;
-            }
             match tokens.mark(at) {
                 0 => at = self.word(at, &mut seen),
                 // Before 1989 the types of the parameters stood here: `int f(a) int a; {…}`.
@@ -242,9 +214,6 @@ impl<'a> Walk<'_, 'a> {
         self.end(seen, Ending::Defined);
         let mut at = at + 1;
         while at < self.tokens.len() && !matches!(self.tokens.mark(at), b';' | b',' | b'}') {
-            if self.tokens.kind(at) == Some(Kind::Directive) {
-                self.directive(at);
-            }
             at = self.tokens.after(at);
         }
         at
@@ -334,14 +303,13 @@ impl<'a> Walk<'_, 'a> {
             *seen = Declaration::default();
             return after;
         }
-        // `int (*name)(…)`: parameters begin with a type.
-        if is_keyword(&full) || matches!(tokens.mark(open + 1), b'*' | b'^' | b'&') {
+        if is_keyword(&full) || self.pointed(open).is_some() {
             seen.has_type = true;
             return open;
         }
         let has_type = seen.has_type || seen.last.is_some();
         let goes_on = starts_declarator(tokens, after);
-        let is_macro = goes_on && (is_shouted(&full) || !has_type);
+        let is_macro = goes_on && (is_shouted(&full) || !has_type || seen.is_typedef);
         let is_qualified = full.contains("::");
         let is_body = tokens.mark(after) == b'{' && !is_shouted(&full);
         if is_macro {
@@ -359,18 +327,17 @@ impl<'a> Walk<'_, 'a> {
         if seen.function.is_some() {
             return after;
         }
-        let is_pointer = matches!(tokens.mark(at + 1), b'*' | b'^' | b'&');
         let is_plain = !tokens.word(at + 1).is_empty()
             && tokens.mark(at + 2) == b')'
             && tokens.mark(after) == b'(';
-        if is_pointer {
-            let close = tokens.close(at).unwrap_or(at);
-            let name = (at + 1..close)
-                .rev()
-                .find(|inner| !tokens.word(*inner).is_empty());
-            if let Some(name) = name {
-                seen.has_type = true;
-                seen.last = Some((tokens.word(name).to_owned(), name));
+        if let Some(name) = self.pointed(at) {
+            let found = Some((tokens.word(name).to_owned(), name));
+            seen.has_type = true;
+            // `int (*name(int))(int)` is a function that gives one.
+            if tokens.mark(name + 1) == b'(' {
+                seen.function = found;
+            } else {
+                seen.last = found;
             }
         } else if is_plain && (seen.has_type || seen.last.is_some()) {
             seen.function = Some((tokens.word(at + 1).to_owned(), at + 1));
@@ -380,6 +347,25 @@ impl<'a> Walk<'_, 'a> {
         } else {
             after
         }
+    }
+
+    /// The name in `(*name)`, `(CALL *const name)` or `(Class::*name)`; parameters are no such
+    /// thing, for they begin with a type and are not followed by more.
+    fn pointed(&self, open: usize) -> Option<usize> {
+        let tokens = self.tokens;
+        let close = tokens.close(open)?;
+        let is_bare = matches!(tokens.mark(open + 1), b'*' | b'^' | b'&');
+        if !is_bare && !matches!(tokens.mark(close + 1), b'(' | b'[') {
+            return None;
+        }
+        let limit = close.min(open + POINTED_TOKENS_MAX);
+        let star = (open + 1..limit).find(|at| matches!(tokens.mark(*at), b'*' | b'^' | b'&'))?;
+        (star + 1..limit).find(|at| {
+            !matches!(
+                tokens.word(*at),
+                "" | "const" | "volatile" | "restrict" | "__restrict"
+            )
+        })
     }
 
     /// `operator==` and its kin: functions that nobody names.
@@ -478,7 +464,7 @@ impl<'a> Walk<'_, 'a> {
             if begins && !tokens.word(at).is_empty() {
                 self.take(tokens.word(at), ExportKind::Value, at);
             }
-            begins = tokens.mark(at) == b',' || tokens.kind(at) == Some(Kind::Directive) && begins;
+            begins = tokens.mark(at) == b',';
             at = tokens.after(at);
         }
     }

@@ -1,48 +1,42 @@
 //! Lines of the preprocessor: `#include` and `#define`.
 
 use super::super::gather::Gather;
-use super::super::tokens::is_word;
+use super::super::tokens::{Tokens, is_word};
 use super::super::{ExportKind, ImportKind};
+use super::Role;
 
-/// Reads the directives of one file in order.
-pub(super) struct Directives<'a> {
-    is_header: bool,
-    /// The name that the last `#ifndef` asked for: if it is defined next, to nothing, it is only
-    /// there to keep a header from being read twice.
-    guard: Option<&'a str>,
-}
-
-impl<'a> Directives<'a> {
-    /// Macros of a header are for others.
-    pub(super) fn new(is_header: bool) -> Self {
-        Self {
-            is_header,
-            guard: None,
-        }
-    }
-
-    /// Takes a whole line, from its `#` on.
-    pub(super) fn read(&mut self, line: &'a str, offset: usize, gather: &mut Gather<'_>) {
-        let rest = line.trim_start_matches('#').trim_start();
-        let (name, rest) = word(rest);
-        let guard = self.guard.take();
+/// Takes what a file includes and, from a header, the macros.
+pub(super) fn read(tokens: &Tokens<'_>, role: Role, gather: &mut Gather<'_>) {
+    // The name that the last `#ifndef` asked for: if it is defined next, it is only there to keep a
+    // header from being read twice.
+    let mut guard: Option<&str> = None;
+    let mut is_first = true;
+    for (offset, line) in tokens.directives() {
+        let (name, rest) = word(line.trim_start_matches('#').trim_start());
+        let asked = guard.take();
         match name {
             "include" | "include_next" | "import" => include(rest, offset, gather),
-            "ifndef" => self.guard = Some(word(rest.trim_start()).0),
-            "define" if self.is_header => {
+            "ifndef" => guard = Some(word(rest.trim_start()).0),
+            "define" if role == Role::Header => {
                 let (macro_name, value) = word(rest.trim_start());
-                if guard == Some(macro_name) && value.trim().is_empty() {
-                    return;
+                let value_plain = value.trim();
+                // With a value it may be a default, unless the whole header stands inside.
+                let is_guard = value_plain.is_empty() || value_plain == "1" && is_first;
+                is_first = false;
+                if asked != Some(macro_name) || !is_guard {
+                    gather.export(macro_name, kind_of(value), offset);
                 }
-                let kind = if value.starts_with('(') {
-                    ExportKind::Function
-                } else {
-                    ExportKind::Value
-                };
-                gather.export(macro_name, kind, offset);
             }
             _ => {}
         }
+    }
+}
+
+fn kind_of(value: &str) -> ExportKind {
+    if value.starts_with('(') {
+        ExportKind::Function
+    } else {
+        ExportKind::Value
     }
 }
 

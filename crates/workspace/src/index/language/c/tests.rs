@@ -64,6 +64,10 @@ fn declarators_are_read_to_their_names() {
     );
     header("typedef unsigned char byte, bytes[4];", &["byte", "bytes"]);
     header("int (isalpha)(int c);", &["isalpha"]);
+    header("typedef void (CALL *callback)(int);", &["callback"]);
+    header("int (*getter(const char *name))(int, int);", &["getter"]);
+    header("typedef Array(int) numbers;", &["numbers"]);
+    header("extern int (*table[3])(void);", &["table"]);
     header("struct s *make(struct s *other);", &["make"]);
     header("struct s;", &[]);
     header("enum { ONE, TWO = f(3), THREE };", &["ONE", "TWO", "THREE"]);
