@@ -9,7 +9,7 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValu
 use reqwest::{Client, Method, Response, Url};
 use serde_json::Value;
 
-use crate::{Error, ErrorKind, Secret};
+use crate::{Error, ErrorKind, Secret, wait};
 
 /// How long, how much and how often. Milliseconds and bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,10 +174,13 @@ impl Http {
 
     /// The forge's words on one line, without the token.
     pub(crate) fn words(&self, reply: &Reply) -> String {
-        let said = reply.body.get("message").and_then(Value::as_str);
         let errors = reply.body.get("errors").and_then(Value::as_array);
         let details = errors.into_iter().flatten().filter_map(detail);
-        let parts: Vec<String> = said.map(str::to_owned).into_iter().chain(details).collect();
+        let parts: Vec<String> = said(reply)
+            .map(str::to_owned)
+            .into_iter()
+            .chain(details)
+            .collect();
         let text = match parts.is_empty() {
             true => format!("status {}", reply.status),
             false => parts.join(": "),
@@ -216,8 +219,8 @@ impl Http {
 
     fn judge(&self, reply: Reply, headers: &HeaderMap) -> Result<Attempt, Error> {
         let words = self.words(&reply);
-        if is_rate_limit(&reply, headers) {
-            let asked = asked_wait(headers);
+        if wait::is_asked(reply.status, said(&reply), headers) {
+            let asked = wait::asked(headers);
             let wait = asked.unwrap_or(Duration::from_millis(self.limits.wait_ms_first));
             let limit = self.limits.wait_ms_max;
             let message = format!(
@@ -421,44 +424,8 @@ fn redirect_target(response: &Response, from: &Url) -> Option<Url> {
     from.join(location).ok()
 }
 
-/// A limit on requests, which comes as 429 or as a 403 that says so.
-fn is_rate_limit(reply: &Reply, headers: &HeaderMap) -> bool {
-    let message = reply.body.get("message").and_then(Value::as_str);
-    let message = message.unwrap_or_default().to_ascii_lowercase();
-    let says_so = message.contains("rate limit") || message.contains("abuse detection");
-    let used_up = text(headers, "x-ratelimit-remaining") == Some("0");
-    match reply.status {
-        429 => true,
-        403 => says_so || used_up || headers.contains_key("retry-after"),
-        503 => headers.contains_key("retry-after"),
-        _ => false,
-    }
-}
-
-/// How long the forge asks to be left alone, by its own clock.
-fn asked_wait(headers: &HeaderMap) -> Option<Duration> {
-    let seconds = |value: &str| value.trim().parse::<u64>().ok();
-    if let Some(wait) = text(headers, "retry-after").and_then(seconds) {
-        return Some(Duration::from_secs(wait));
-    }
-    let now = jiff::fmt::rfc2822::parse(text(headers, "date")?)
-        .ok()?
-        .timestamp();
-    let used_up = text(headers, "x-ratelimit-remaining") == Some("0");
-    let then = match text(headers, "retry-after") {
-        Some(date) => jiff::fmt::rfc2822::parse(date)
-            .ok()?
-            .timestamp()
-            .as_second(),
-        None if used_up => text(headers, "x-ratelimit-reset")?.parse().ok()?,
-        None => return None,
-    };
-    let left = u64::try_from(then.saturating_sub(now.as_second())).unwrap_or(0);
-    Some(Duration::from_secs(left))
-}
-
-fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name)?.to_str().ok().map(str::trim)
+fn said(reply: &Reply) -> Option<&str> {
+    reply.body.get("message").and_then(Value::as_str)
 }
 
 /// One entry of GitHub's `errors`: a sentence, or a field with a code.

@@ -40,6 +40,7 @@ mod push;
 mod github;
 mod http;
 mod pull;
+mod wait;
 
 pub use branch::{Branch, JOB_CHARS_MAX, Purpose, SLUG_CHARS_MAX, slug};
 pub use call::OUTPUT_BYTES_MAX;
