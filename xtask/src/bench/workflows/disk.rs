@@ -24,15 +24,11 @@ pub(super) fn stage(scratch: &Scratch) -> Result<TempDir> {
     // Others may pass through but not list: PostgreSQL runs as a user of its own below it.
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o711);
     std::fs::set_permissions(stage.path(), mode)?;
-    println!(
-        "writing into {}; a page on its disk takes {:.2} ms (median of {SYNCS})",
-        stage.path().display(),
-        sync(stage.path())?.as_secs_f64() * 1_000.0
-    );
+    println!("writing into {}", stage.path().display());
     Ok(stage)
 }
 
-/// What it costs to append a page and know it on the disk.
+/// What it costs to append a page and know it on the disk: the median of some.
 pub(super) fn sync(folder: &Path) -> Result<Duration> {
     let path = folder.join("sync.bin");
     let mut file = std::fs::File::create(&path)

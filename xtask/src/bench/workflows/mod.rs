@@ -67,7 +67,13 @@ pub(crate) fn run(root: &Path, extent: Extent) -> Result<ExitCode> {
         return Ok(ExitCode::FAILURE);
     }
     let alone = alone::measure(&drawloom, &ground)?;
-    Ok(goals::judge(&table, jobs, &alone))
+    let verdict = goals::judge(&table, jobs, &alone);
+    let failures = table.failures();
+    if failures > 0 {
+        println!("\n{failures} measurement(s) failed, see above");
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(verdict)
 }
 
 const FLOOR: [&str; 6] = [
@@ -111,25 +117,32 @@ fn floors(program: &Path) -> Vec<Box<dyn Contender>> {
     floors
 }
 
+/// What one contender did in all rounds.
+#[derive(Default)]
+struct Found {
+    speeds: Vec<(Job, Speed)>,
+    failures: usize,
+}
+
 fn measure(
     contenders: &[Box<dyn Contender + '_>],
     jobs: &[Job],
     ground: &Ground,
 ) -> Result<Vec<Row>> {
     let rounds = jobs.iter().map(|job| job.rounds).max().unwrap_or_default();
-    let mut found: Vec<Vec<(Job, Speed)>> = contenders.iter().map(|_| Vec::new()).collect();
+    let mut found: Vec<Found> = contenders.iter().map(|_| Found::default()).collect();
     for round in 0..rounds {
+        println!("round {} of {rounds}; {}", round + 1, ground.disk()?);
         for (contender, found) in contenders.iter().zip(&mut found) {
-            println!(
-                "round {} of {rounds}: {}",
-                round + 1,
-                contender.name().trim()
-            );
+            println!("  {}", contender.name().trim());
             for job in jobs.iter().filter(|job| round < job.rounds) {
                 match contender.measure(*job, &ground.place()?) {
-                    Ok(speed) => found.extend(speed.map(|speed| (*job, speed))),
+                    Ok(speed) => found.speeds.extend(speed.map(|speed| (*job, speed))),
                     // The others are worth knowing all the same; a goal without a figure is missed.
-                    Err(problem) => println!("  FAILED {}: {problem:#}", job.name()),
+                    Err(problem) => {
+                        println!("    FAILED {}: {problem:#}", job.name());
+                        found.failures += 1;
+                    }
                 }
             }
         }
@@ -138,8 +151,9 @@ fn measure(
         name: contender.name(),
         speeds: jobs
             .iter()
-            .filter_map(|job| Some((*job, median(*job, &found)?)))
+            .filter_map(|job| Some((*job, median(*job, &found.speeds)?)))
             .collect(),
+        failures: found.failures,
     });
     Ok(rows.collect())
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
+use super::disk;
 use super::postgres::Cluster;
 use super::program::Speed;
 use super::shape::Job;
@@ -37,6 +38,12 @@ impl Ground {
             cluster: Cluster::start(stage)?,
             places: Cell::new(0),
         })
+    }
+
+    /// What the disk asks at this moment: it is shared, and not the same for long.
+    pub(super) fn disk(&self) -> Result<String> {
+        let page = disk::sync(&self.stage)?.as_secs_f64() * 1_000.0;
+        Ok(format!("a page takes {page:.2} ms to be on the disk"))
     }
 
     pub(super) fn place(&self) -> Result<Place<'_>> {

@@ -3,13 +3,14 @@
 use super::program::Speed;
 use super::shape::Job;
 
-const NAME_WIDTH: usize = 28;
+const NAME_WIDTH: usize = 32;
 const CELL_WIDTH: usize = 20;
 
 /// One contender's speeds, in the order of the jobs.
 pub(super) struct Row {
     pub(super) name: String,
     pub(super) speeds: Vec<(Job, Speed)>,
+    pub(super) failures: usize,
 }
 
 pub(super) struct Table {
@@ -35,6 +36,10 @@ impl Table {
     /// Steps per second, or nothing a goal could be met with.
     pub(super) fn speed(&self, name: &str, job: Job) -> f64 {
         self.find(name, job).map_or(f64::NAN, Speed::per_second)
+    }
+
+    pub(super) fn failures(&self) -> usize {
+        self.rows.iter().map(|row| row.failures).sum()
     }
 
     fn find(&self, name: &str, job: Job) -> Option<Speed> {
