@@ -186,6 +186,25 @@ impl Batch {
         }
     }
 
+    /// As [`changes`](Batch::changes), for a store that writes now and goes on with the same
+    /// transaction: what was handed out once is not handed out again.
+    pub fn flush(&mut self) -> Changes {
+        fn rows<K: Ord + Clone, T: Clone + PartialEq>(table: &mut Table<K, T>) -> Vec<T> {
+            let changed = table.flush().into_iter();
+            changed.filter_map(|(_, row)| row).collect()
+        }
+        Changes {
+            runs: rows(&mut self.runs),
+            inputs: std::mem::take(&mut self.new_inputs),
+            tasks: rows(&mut self.tasks),
+            groups: rows(&mut self.groups),
+            items: rows(&mut self.items),
+            timers: self.timers.flush(),
+            events: std::mem::take(&mut self.events),
+            notices: std::mem::take(&mut self.notices),
+        }
+    }
+
     fn ranged(
         &self,
         range: &Lookup,

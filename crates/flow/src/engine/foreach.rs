@@ -14,7 +14,7 @@ use crate::engine::rows::{
 use crate::engine::status::{ItemStatus, Move, TaskStatus};
 use crate::engine::view::{Output, Viewpoint};
 use crate::expression;
-use crate::id::TaskId;
+use crate::id::{Path, TaskId};
 use crate::workflow::Step;
 
 /// What a join makes of what has ended so far.
@@ -270,6 +270,11 @@ impl<'a, R: Rows> Ledger<'a, R> {
             index,
             status,
         })?;
+        if closed {
+            // The foreach has gone on without it: only the run may still wait for its end.
+            self.unsettle(&Path::default());
+            return Ok(());
+        }
         self.todo.push_back(Todo::Advance(group.clone()));
         Ok(())
     }

@@ -63,4 +63,15 @@ impl<K: Ord + Clone, T: Clone + PartialEq> Table<K, T> {
             .map(|(key, slot)| (key.clone(), slot.now.clone()))
             .collect()
     }
+
+    /// The rows that are not what they were; from now on they are.
+    pub(crate) fn flush(&mut self) -> Vec<(K, Option<T>)> {
+        let changed = self.changed();
+        for (key, now) in &changed {
+            if let Some(slot) = self.slots.get_mut(key) {
+                slot.before.clone_from(now);
+            }
+        }
+        changed
+    }
 }

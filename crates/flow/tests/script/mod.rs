@@ -1,13 +1,25 @@
-//! Scripts over the store in memory: one line, one command.
-#![allow(clippy::disallowed_methods, reason = "tests build their own fixtures")]
+//! Scripts over the store in memory: one line, one command or one expectation.
+//!
+//! After every command the events are replayed and held against the rows.
+#![allow(dead_code, reason = "every test program uses a part of it")]
 
-use flow::engine::{Answer, Command, Report, Start};
-use flow::{Memory, TaskId, Workflow};
+use std::collections::BTreeMap;
+
+use flow::engine::{
+    Answer, Command, Decision, Due, Failure, FailureClass, Outcome, Refusal, Report, Start,
+};
+use flow::engine::{ChildEnd, What};
+use flow::{Memory, RunId, Skeleton, TaskId, TextHash, Workflow, replay};
 use serde_json::{Value, json};
 
 /// Runs a script and compares what has become of every task and of the run.
 pub(crate) fn check(source: &str, script: &str, expected: &str) {
-    let mut stage = Stage::new(source, json!({}));
+    check_with(&[("main", source)], json!({}), script, expected);
+}
+
+/// The same with an input and with workflows for subflows; the first is the one that runs.
+pub(crate) fn check_with(sources: &[(&str, &str)], input: Value, script: &str, expected: &str) {
+    let mut stage = Stage::new(sources, input);
     for line in script
         .lines()
         .map(str::trim)
@@ -15,71 +27,378 @@ pub(crate) fn check(source: &str, script: &str, expected: &str) {
     {
         stage.line(line);
     }
-    assert_eq!(stage.shown(), expected, "\n{source}\n{script}");
+    assert_eq!(
+        stage.shown(),
+        expected.split_whitespace().collect::<Vec<_>>().join(" "),
+        "\n{script}"
+    );
 }
 
 pub(crate) struct Stage {
-    pub(crate) workflow: Workflow,
+    pub(crate) workflows: BTreeMap<String, Workflow>,
+    by_hash: BTreeMap<TextHash, Workflow>,
     pub(crate) memory: Memory,
     pub(crate) now_ms: u64,
+    children: Vec<RunId>,
 }
 
 impl Stage {
-    pub(crate) fn new(source: &str, input: Value) -> Stage {
-        let workflow =
-            flow::parse(source).unwrap_or_else(|e| panic!("{}", e.report("w.mmd", source)));
+    pub(crate) fn new(sources: &[(&str, &str)], input: Value) -> Stage {
+        let mut workflows = BTreeMap::new();
+        for (name, source) in sources {
+            let workflow = flow::parse(source);
+            let workflow = workflow.unwrap_or_else(|e| panic!("{}", e.report(name, source)));
+            workflows.insert((*name).to_owned(), workflow);
+        }
+        let by_hash = workflows
+            .values()
+            .map(|w| (w.hash().clone(), w.clone()))
+            .collect();
         let mut stage = Stage {
-            workflow,
+            by_hash,
             memory: Memory::new(),
             now_ms: 1_000,
+            children: Vec::new(),
+            workflows,
         };
-        stage.ok(&Command::Start(Start::new("r", input)));
+        let workflow = stage.workflows[sources[0].0].clone();
+        let start = Command::Start(Start::new("r", input));
+        stage
+            .memory
+            .execute(&workflow, &start, stage.now_ms)
+            .unwrap();
+        stage.hold_to_events();
         stage
     }
 
-    pub(crate) fn ok(&mut self, command: &Command) {
-        let result = self.memory.execute(&self.workflow, command, self.now_ms);
+    pub(crate) fn execute(&mut self, command: &Command) -> Result<Decision, Refusal> {
+        let hash = self
+            .memory
+            .runs
+            .get(command.run())
+            .map(|run| run.workflow.clone());
+        let workflow = hash.and_then(|hash| self.by_hash.get(&hash).cloned());
+        let workflow = workflow.unwrap_or_else(|| self.workflows.values().next().unwrap().clone());
+        let result = self.memory.execute(&workflow, command, self.now_ms);
+        self.hold_to_events();
+        result
+    }
+
+    fn ok(&mut self, command: &Command) {
+        let result = self.execute(command);
         result.unwrap_or_else(|refusal| panic!("{command:?}: {refusal:?}"));
     }
 
+    fn hold_to_events(&self) {
+        for run in self.memory.runs.keys() {
+            let replayed = replay(&self.memory.events[run]).unwrap();
+            assert_eq!(replayed, Skeleton::of(&self.memory, run).unwrap());
+        }
+    }
+
+    /// `A`, `C[0]/B`, or `@1/A` for a task of the first child run.
+    fn task(&self, name: &str) -> TaskId {
+        let (run, rest) = match name.strip_prefix('@') {
+            Some(child) => {
+                let (number, rest) = child.split_once('/').unwrap();
+                (
+                    self.children[number.parse::<usize>().unwrap() - 1].clone(),
+                    rest,
+                )
+            }
+            None => (RunId::new("r"), name),
+        };
+        format!("{run}/{rest}")
+            .parse()
+            .unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    fn claim(&mut self, task: &TaskId) -> u64 {
+        self.ok(&Command::Claim {
+            task: task.clone(),
+            worker: "w".to_owned(),
+            lease_ms: 60_000,
+        });
+        self.memory.tasks[task].fence
+    }
+
+    fn report(&mut self, task: TaskId, outcome: Outcome) {
+        let row = &self.memory.tasks[&task];
+        let fence = match row.status.name() {
+            "in_progress" => row.fence,
+            _ => self.claim(&task),
+        };
+        let report = Report::of(outcome);
+        self.ok(&Command::Report {
+            task,
+            fence,
+            report,
+        });
+    }
+
     pub(crate) fn line(&mut self, line: &str) {
-        let mut words = line.splitn(3, ' ');
-        let verb = words.next().unwrap();
-        let task: TaskId = format!("r/{}", words.next().unwrap()).parse().unwrap();
-        let value = words
-            .next()
-            .map_or(Value::Null, |json| serde_json::from_str(json).unwrap());
+        let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let (name, more) = rest.split_once(' ').unwrap_or((rest, ""));
+        let value = || serde_json::from_str::<Value>(more).unwrap_or_else(|_| Value::from(more));
         match verb {
             "done" => {
-                self.ok(&Command::Claim {
-                    task: task.clone(),
-                    worker: "w".into(),
-                    lease_ms: 1000,
-                });
-                let fence = self.memory.tasks[&task].fence;
-                self.ok(&Command::Report {
-                    task,
-                    fence,
-                    report: Report::completed(value),
-                });
+                let output = value();
+                self.report(
+                    self.task(name),
+                    Outcome::Completed {
+                        output,
+                        partial: false,
+                    },
+                );
             }
-            "answer" => self.ok(&Command::Answer {
-                task,
-                by: "me".into(),
-                answer: Answer::Done { output: value },
-            }),
+            "fail" => {
+                let (class, message) = more.split_once(' ').unwrap_or((more, "It failed."));
+                let class: FailureClass = serde_json::from_value(json!(class)).unwrap();
+                let message = message.to_owned();
+                self.report(self.task(name), Outcome::Failed(Failure { class, message }));
+            }
+            "ask" => {
+                let reason = more.to_owned();
+                self.report(
+                    self.task(name),
+                    Outcome::Asked {
+                        reason,
+                        output: None,
+                    },
+                );
+            }
+            "unsure" => {
+                let reason = "Not sure.".to_owned();
+                self.report(
+                    self.task(name),
+                    Outcome::Unsure {
+                        reason,
+                        output: value(),
+                    },
+                );
+            }
+            "continue" => {
+                let note = more.to_owned();
+                self.report(self.task(name), Outcome::Continue { note, output: None });
+            }
+            "budget" => {
+                let reason = "Too dear.".to_owned();
+                self.report(self.task(name), Outcome::OverBudget { reason });
+            }
+            "claim" => {
+                let task = self.task(name);
+                self.claim(&task);
+            }
+            "wait" => self.now_ms += name.parse::<u64>().unwrap(),
+            "fire" => self.fire(),
+            "expire" => {
+                for (task, fence) in self.memory.expired(self.now_ms) {
+                    self.ok(&Command::LeaseLost { task, fence });
+                }
+            }
+            "each" => {
+                for task in self.memory.ready(self.now_ms, usize::MAX) {
+                    if task.step.as_str() == name {
+                        self.report(
+                            task,
+                            Outcome::Completed {
+                                output: value(),
+                                partial: false,
+                            },
+                        );
+                    }
+                }
+            }
+            "expect" => self.expect(name, more),
+            "refused" => {
+                let command = self.command(more);
+                let refusal = self.execute(&command).expect_err(line);
+                assert_eq!(json!(refusal.kind), json!(name), "{line}: {refusal}");
+            }
+            _ => {
+                let command = self.command(line);
+                self.ok(&command);
+            }
+        }
+    }
+
+    /// The commands that are nothing but one command.
+    fn command(&self, line: &str) -> Command {
+        let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let (name, more) = rest.split_once(' ').unwrap_or((rest, ""));
+        let run = RunId::new("r");
+        let by = "me".to_owned();
+        match verb {
+            "answer" => {
+                let output = serde_json::from_str(more).unwrap_or_else(|_| Value::from(more));
+                let answer = Answer::Done { output };
+                Command::Answer {
+                    task: self.task(name),
+                    by,
+                    answer,
+                }
+            }
+            "accept" => Command::Answer {
+                task: self.task(name),
+                by,
+                answer: Answer::Accept,
+            },
+            "reject" => {
+                let answer = Answer::Failed {
+                    message: more.to_owned(),
+                };
+                Command::Answer {
+                    task: self.task(name),
+                    by,
+                    answer,
+                }
+            }
+            "retry" => Command::Retry {
+                task: self.task(name),
+            },
+            "rerun" => Command::Rerun {
+                task: self.task(name),
+            },
+            "assign" => Command::Assign {
+                task: self.task(name),
+                assignee: Some(more.to_owned()),
+            },
+            "take" => Command::Claim {
+                task: self.task(name),
+                worker: "v".to_owned(),
+                lease_ms: 1,
+            },
+            "late" => {
+                let (fence, output) = more.split_once(' ').unwrap();
+                let report = Report::completed(serde_json::from_str(output).unwrap());
+                Command::Report {
+                    task: self.task(name),
+                    fence: fence.parse().unwrap(),
+                    report,
+                }
+            }
+            "beat" => Command::Heartbeat {
+                task: self.task(name),
+                fence: more.parse().unwrap(),
+                lease_ms: 60_000,
+            },
+            "cancel" => Command::Cancel {
+                run,
+                reason: "Enough.".to_owned(),
+            },
+            "pause" => Command::Pause {
+                run,
+                reason: "A break.".to_owned(),
+            },
+            "resume" => Command::Resume { run },
+            "lost" => Command::ChildEnded {
+                task: self.task(name),
+                end: ChildEnd::Failed {
+                    message: more.to_owned(),
+                },
+            },
             _ => panic!("{line}"),
         }
     }
 
-    pub(crate) fn shown(&self) -> String {
-        let tasks = self.memory.tasks.values().map(|row| {
-            let id = row.id.to_string();
-            format!("{}:{}", id.trim_start_matches("r/"), row.status.name())
+    /// Fires every timer that is due, until none is.
+    fn fire(&mut self) {
+        while let Some(timer) = self.memory.due(self.now_ms).into_iter().next() {
+            if let Due::StartChild { child } = &timer.due {
+                let workflow = self.workflows[&child.subflow].clone();
+                let start = Start {
+                    parent: Some(child.parent.clone()),
+                    depth: child.depth,
+                    ..Start::new(child.run.clone(), child.input.clone())
+                };
+                let start = Command::Start(start);
+                let started = self.memory.execute(&workflow, &start, self.now_ms);
+                if started.is_ok() {
+                    self.children.push(child.run.clone());
+                }
+            }
+            self.ok(&Command::Fire {
+                run: timer.run,
+                key: timer.key,
+            });
+        }
+    }
+
+    fn expect(&self, name: &str, more: &str) {
+        let run = &self.memory.runs[&RunId::new("r")];
+        match name {
+            "reason" => assert_eq!(run.reason.as_deref().unwrap_or(""), more),
+            "result" => {
+                let result = run
+                    .result
+                    .as_ref()
+                    .map(|task| self.memory.tasks[task].output.clone());
+                let expected: Value = serde_json::from_str(more).unwrap();
+                assert_eq!(result.flatten(), Some(expected));
+            }
+            "decided" => assert_eq!(self.decided(), more),
+            "late" => {
+                let late = |e: &&flow::engine::Event| matches!(e.what, What::CameLate { .. });
+                let count = self.memory.events[&run.id].iter().filter(late).count();
+                assert_eq!(count.to_string(), more);
+            }
+            "notices" => {
+                let kinds = self.memory.outbox.iter().map(|notice| json!(notice.kind));
+                let kinds: Vec<String> = kinds
+                    .map(|kind| kind.as_str().unwrap().to_owned())
+                    .collect();
+                assert_eq!(kinds.join(" "), more);
+            }
+            "input" => {
+                let run = &self.children[0];
+                let expected: Value = serde_json::from_str(more).unwrap();
+                assert_eq!(self.memory.inputs[run], expected);
+            }
+            task => {
+                let row = &self.memory.tasks[&self.task(task)];
+                let (field, expected) = more.split_once(' ').unwrap();
+                let found = match field {
+                    "output" => row.output.clone().unwrap_or_default(),
+                    "hold" => json!(row.hold.as_ref().map(|hold| hold.kind)),
+                    "why" => json!(row.hold.as_ref().map(|hold| hold.reason.clone())),
+                    "attempt" => json!(row.attempt),
+                    "assignee" => json!(row.assignee),
+                    "failure" => json!(row.failure.as_ref().map(|f| f.message.clone())),
+                    _ => panic!("{field}"),
+                };
+                let expected =
+                    serde_json::from_str(expected).unwrap_or_else(|_| Value::from(expected));
+                assert_eq!(found, expected, "{task} {field}");
+            }
+        }
+    }
+
+    /// The branches that were taken, as `E>F`.
+    fn decided(&self) -> String {
+        let events = self.memory.events[&RunId::new("r")].iter();
+        let decided = events.filter_map(|event| match &event.what {
+            What::Decided { decision, to, .. } => Some(format!("{decision}>{to}")),
+            _ => None,
         });
-        let run = self.memory.runs.values().next().unwrap();
-        let mut shown: Vec<String> = tasks.collect();
-        shown.push(format!("run:{}", run.status.name()));
+        decided.collect::<Vec<_>>().join(" ")
+    }
+
+    pub(crate) fn shown(&self) -> String {
+        let mut shown = Vec::new();
+        for (number, run) in [RunId::new("r")].iter().chain(&self.children).enumerate() {
+            let mark = if number == 0 {
+                String::new()
+            } else {
+                format!("@{number}/")
+            };
+            let tasks = self.memory.tasks.values().filter(|row| row.id.run == *run);
+            for row in tasks {
+                let id = row.id.to_string();
+                let id = id.split_once('/').unwrap().1;
+                shown.push(format!("{mark}{id}:{}", row.status.name()));
+            }
+            shown.push(format!("{mark}run:{}", self.memory.runs[run].status.name()));
+        }
         shown.join(" ")
     }
 }
