@@ -307,6 +307,12 @@ impl<'a> Walk<'_, 'a> {
             seen.has_type = true;
             return open;
         }
+        // `int f OF((int a));`, from when parameters had to be hidden.
+        let is_doubled = tokens.mark(open + 1) == b'(' && tokens.after(open + 1) + 1 == after;
+        if is_doubled && is_shouted(&full) && seen.last.is_some() {
+            seen.function = seen.last.take();
+            return after;
+        }
         let has_type = seen.has_type || seen.last.is_some();
         let goes_on = starts_declarator(tokens, after);
         let is_macro = goes_on && (is_shouted(&full) || !has_type || seen.is_typedef);

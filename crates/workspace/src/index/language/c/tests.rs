@@ -67,6 +67,10 @@ fn declarators_are_read_to_their_names() {
     header("typedef void (CALL *callback)(int);", &["callback"]);
     header("int (*getter(const char *name))(int, int);", &["getter"]);
     header("typedef Array(int) numbers;", &["numbers"]);
+    header(
+        "EXTERN int EXPORT f OF((int a)); char *g OF((void));",
+        &["f", "g"],
+    );
     header("extern int (*table[3])(void);", &["table"]);
     header("struct s *make(struct s *other);", &["make"]);
     header("struct s;", &[]);

@@ -53,7 +53,7 @@ impl<'l, 'a> Line<'l, 'a> {
         }
         let text = self.slice(*token);
         let prefix = text.find(['"', '\''])?;
-        if is_formatted(text[..prefix].as_bytes()) {
+        if is_formatted(&text.as_bytes()[..prefix]) {
             return None;
         }
         let text = &text[prefix..];
