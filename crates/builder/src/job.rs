@@ -149,7 +149,7 @@ pub enum FailureCode {
     Push,
     /// The forge refused the pull request or is down.
     Forge,
-    /// A check could not be run: no sandbox, no shell.
+    /// A command or a check could not be run: no sandbox, no shell, no room on the disk.
     Checks,
     /// Files could not be read or written.
     Files,

@@ -198,6 +198,11 @@ async fn end(site: &mut Site<'_>, ended: Result<(), Halt>) -> Result<Job, Error>
         }
         Err(halt) => halt,
     };
+    let halt = match halt {
+        // What stops git does not say why.
+        Halt::Interrupted => site.check().await.err().unwrap_or(Halt::Interrupted),
+        halt => halt,
+    };
     let settled = match halt {
         Halt::Failed(code, message) => {
             let saved = save(site, ground, Rescue::Branch).await;

@@ -13,7 +13,7 @@ use crate::status::Status;
 use crate::store::Hold;
 
 /// How often a job at work is looked at for having been cancelled elsewhere.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+const LOOK_EVERY: Duration = Duration::from_millis(400);
 
 /// Why a stage did not come to its end.
 #[derive(Debug)]

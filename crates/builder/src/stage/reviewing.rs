@@ -27,6 +27,8 @@ pub(crate) async fn review(
     let plan = plan_of(&site.job)?.clone();
     let impact = impact(site, ground, yard, &changes).await?;
     let mut result = site.job.result.clone();
+    // What was saved of an earlier attempt is not what is published.
+    (result.branch, result.commit, result.patch_file) = (None, None, None);
     let from = |moved: &Moved| {
         let from = moved.change.from.as_deref()?;
         yard.tree.project_path(from)
@@ -81,10 +83,23 @@ fn file(moved: &Moved, from: Option<RelPath>) -> ChangedFile {
     }
 }
 
-fn diff(moved: &Moved) -> FileDiff {
+/// The longest diff of one file that is kept with the job; the branch and the patch have it all.
+const DIFF_BYTES_MAX: usize = 512 * 1024;
+
+/// The diff of one file, as far as it is kept.
+pub(crate) fn diff(moved: &Moved) -> FileDiff {
+    let whole = &moved.change.diff;
+    let shown = &whole[..whole.len().min(DIFF_BYTES_MAX)];
+    let mut diff = String::from_utf8_lossy(shown).into_owned();
+    if shown.len() < whole.len() {
+        diff.push_str(&format!(
+            "\n(cut at DIFF_BYTES_MAX, {DIFF_BYTES_MAX} of {} bytes)\n",
+            whole.len()
+        ));
+    }
     FileDiff {
         path: moved.path.clone(),
-        diff: String::from_utf8_lossy(&moved.change.diff).into_owned(),
+        diff,
     }
 }
 

@@ -3,11 +3,12 @@
 use vcs::{Branch, ChangeType, Commit, Message, NewCommit, Purpose, Signing};
 use workspace::{RelPath, fs};
 
-use crate::ground::{Ground, Tree, git};
+use crate::ground::{Ground, Moved, Tree, git};
 use crate::job::Job;
 use crate::result::FileDiff;
 use crate::site::{Halt, Site};
 use crate::stage::generating::{Yard, plan_of};
+use crate::stage::reviewing;
 use crate::stage::validating::planned_changes;
 
 /// The name under which commits say which job made them.
@@ -63,19 +64,12 @@ pub(crate) async fn rescue(
     yard: &Yard,
     how: Rescue,
 ) -> Result<(), Halt> {
-    if site.job.result.commit.is_some() {
-        return Ok(());
-    }
     let changes = planned_changes(site, &yard.tree)?;
-    if changes.is_empty() {
+    if changes.is_empty() || is_saved(site, ground, &yard.tree, &changes)? {
         return Ok(());
     }
     if site.job.options.dry_run {
-        let diffs = changes.iter().map(|moved| FileDiff {
-            path: moved.path.clone(),
-            diff: String::from_utf8_lossy(&moved.change.diff).into_owned(),
-        });
-        let diffs: Vec<FileDiff> = diffs.collect();
+        let diffs: Vec<FileDiff> = changes.iter().map(reviewing::diff).collect();
         return site.store(|job| job.result.diffs = diffs).await;
     }
     match how {
@@ -115,6 +109,22 @@ pub(crate) async fn rescue(
             .await
         }
     }
+}
+
+/// Whether the job's commit has exactly these changes.
+fn is_saved(
+    site: &Site<'_>,
+    ground: &Ground,
+    tree: &Tree,
+    changes: &[Moved],
+) -> Result<bool, Halt> {
+    let Some(commit) = &site.job.result.commit else {
+        return Ok(false);
+    };
+    let commit = Commit::parse(commit).map_err(git)?;
+    let saved = ground.repository.changes(tree.worktree.base(), &commit);
+    let saved = saved.map_err(git)?;
+    Ok(saved.iter().eq(changes.iter().map(|moved| &moved.change)))
 }
 
 /// The branch and the commit of the job, if they were made and not noted.

@@ -62,7 +62,7 @@ pub(crate) async fn baseline(
         // What the checks build here is used again later.
         State::Untouched => {
             let ran = run_all(site, &checks, tree).await?;
-            put_back_strays(site, ground, tree).await?;
+            put_back_strays(site, ground, tree)?;
             ran
         }
         State::WorkedIn => {
@@ -79,19 +79,16 @@ pub(crate) async fn validate(
     ground: &Ground,
     yard: &Yard,
 ) -> Result<Judged, Halt> {
-    put_back_strays(site, ground, &yard.tree).await?;
+    note_strays(site, put_back_strays(site, ground, &yard.tree)?).await?;
     let changes = planned_changes(site, &yard.tree)?;
     if changes.is_empty() {
-        let message = "the model changed none of the files of the plan; say more precisely what is \
-                       to be built, or plan it again";
-        return Err(Halt::Failed(
-            FailureCode::NothingGenerated,
-            message.to_owned(),
-        ));
+        return nothing_done(site);
     }
     baseline(site, ground, (&yard.tree, State::WorkedIn)).await?;
     let (all, before) = (site.job.checks.clone(), before(site, &yard.tree)?);
     let now = run_all(site, &all, &yard.tree).await?;
+    // What checks leave behind is nobody's work.
+    put_back_strays(site, ground, &yard.tree)?;
     let compared = all.iter().zip(&before).zip(&now);
     let mut report = Report {
         checks: compared
@@ -113,6 +110,29 @@ pub(crate) async fn validate(
     })
 }
 
+/// The model is told that it did nothing, as long as telling it may help.
+fn nothing_done(site: &Site<'_>) -> Result<Judged, Halt> {
+    let failure = "none of the files of the plan was changed".to_owned();
+    let report = Report {
+        checks: vec![rules::failed("plan", vec![failure])],
+    };
+    match next(site, &report) {
+        Next::Repair => Ok(Judged {
+            report,
+            proof: None,
+            next: Next::Repair,
+        }),
+        Next::Finish | Next::Draft => {
+            let message = "the model changed none of the files of the plan, also after it was told; \
+                           say more precisely what is to be built, and plan it again";
+            Err(Halt::Failed(
+                FailureCode::NothingGenerated,
+                message.to_owned(),
+            ))
+        }
+    }
+}
+
 /// What of the work is part of it: the plan's files and the lock files that follow them.
 pub(crate) fn planned_changes(site: &Site<'_>, tree: &Tree) -> Result<Vec<Moved>, Halt> {
     let plan = plan_of(&site.job)?;
@@ -122,8 +142,8 @@ pub(crate) fn planned_changes(site: &Site<'_>, tree: &Tree) -> Result<Vec<Moved>
     tree.changes(&tree.git_paths(plan.touched().chain(&followers)))
 }
 
-/// Puts back what is not as the plan permits: only commands can have changed it.
-async fn put_back_strays(site: &mut Site<'_>, ground: &Ground, tree: &Tree) -> Result<(), Halt> {
+/// Puts back what is not as the plan permits: only commands can have changed it. Says what it was.
+fn put_back_strays(site: &Site<'_>, ground: &Ground, tree: &Tree) -> Result<Vec<RelPath>, Halt> {
     let plan = plan_of(&site.job)?.clone();
     let grant = plan.grant();
     let mut strays = Vec::new();
@@ -144,11 +164,17 @@ async fn put_back_strays(site: &mut Site<'_>, ground: &Ground, tree: &Tree) -> R
     }
     // Of a pair that looks like a move, one half may be permitted by itself.
     strays.retain(|path| !is_as_planned(&plan, path));
+    if !strays.is_empty() {
+        let untouched = ground.untouched(site.bench, &site.job)?;
+        tree.put_back(&strays, &untouched)?;
+    }
+    Ok(strays)
+}
+
+async fn note_strays(site: &mut Site<'_>, strays: Vec<RelPath>) -> Result<(), Halt> {
     if strays.is_empty() {
         return Ok(());
     }
-    let untouched = ground.untouched(site.bench, &site.job)?;
-    tree.put_back(&strays, &untouched)?;
     let names: Vec<String> = strays.iter().map(|path| format!("`{path}`")).collect();
     let message = format!(
         "Commands changed files that the plan does not name; they were put back: {}.",
@@ -315,8 +341,8 @@ fn next(site: &Site<'_>, report: &Report) -> Next {
         site.job.result.repair_attempts,
         site.bench.settings.repairs_max,
     );
-    let shrank = match site.job.work.errors_by_round.last() {
-        Some(before) => report.new_failures() < *before,
+    let shrank = match &site.job.work.report {
+        Some(before) => report.is_better_than(before),
         None => true,
     };
     if attempts >= attempts_max || !shrank {

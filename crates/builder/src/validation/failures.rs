@@ -12,7 +12,7 @@ pub type Failures = BTreeMap<String, u32>;
 /// The longest identity.
 const IDENTITY_CHARS_MAX: usize = 300;
 /// The most failures that are told apart in one output.
-const FAILURES_MAX: usize = 2_000;
+const FAILURES_MAX: usize = 500;
 
 /// What was read out of an output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,6 +50,7 @@ pub fn new_ones(before: &Failures, now: &Failures) -> Vec<String> {
         let more = count.saturating_sub(known) as usize;
         new.extend(std::iter::repeat_n(identity.clone(), more));
     }
+    new.truncate(FAILURES_MAX);
     new
 }
 

@@ -119,6 +119,21 @@ impl Report {
         judged.then(|| !self.has_failed())
     }
 
+    /// Whether there is less to mend than there was: fewer checks fail, or the same fail in fewer
+    /// ways, or what kept tests from running at all is mended.
+    pub fn is_better_than(&self, before: &Report) -> bool {
+        let failing = |report: &Report| {
+            let failed = |check: &&CheckReport| check.verdict == Verdict::Failed;
+            report.checks.iter().filter(failed).count()
+        };
+        let left = |report: &Report| (failing(report), report.new_failures());
+        let blocks = |report: &Report| {
+            let mut failures = report.checks.iter().flat_map(|check| &check.new_failures);
+            failures.any(|failure| !failure.starts_with("test "))
+        };
+        left(self) < left(before) || (blocks(before) && !blocks(self))
+    }
+
     /// How many new failures there are.
     pub fn new_failures(&self) -> usize {
         self.checks

@@ -238,6 +238,11 @@ async fn a_model_that_changes_nothing_fails_the_job() {
     assert_eq!(job.status(), Status::Failed);
     let error = job.error.unwrap();
     assert_eq!(error.code, builder::FailureCode::NothingGenerated);
+    let told = shop.told(2);
+    assert!(
+        told.contains("none of the files of the plan was changed"),
+        "{told}"
+    );
     assert_eq!(error.step, Status::Validating);
     assert_eq!(shop.worktrees(), 0);
     assert!(shop.branches().is_empty());

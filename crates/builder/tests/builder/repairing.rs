@@ -220,3 +220,53 @@ async fn a_check_that_does_not_end_fails_by_its_limit() {
         ["test: test: did not end within 1 s"]
     );
 }
+
+#[tokio::test]
+async fn tests_that_can_run_at_last_are_progress_although_more_of_them_fail() {
+    let script = vec![
+        planned("refactor", &[("a.txt", "modify")]),
+        writes("a.txt", "does not compile"),
+        says("Done."),
+        writes("a.txt", "compiles"),
+        says("It compiles."),
+        writes("a.txt", "good"),
+        says("Mended."),
+    ];
+    let check = r#"case "$(cat a.txt)" in "does not compile") echo "a.txt:1:1: syntax"; exit 1;; compiles) echo "not ok 1 - one"; echo "not ok 2 - two"; exit 1;; esac"#;
+    let mut shop = Shop::new(&[("a.txt", "start\n")], script).checking(check);
+    let job = shop.run(Options::default()).await;
+    assert_eq!(
+        job.status(),
+        Status::Completed,
+        "{:?}",
+        job.result.validation
+    );
+    assert_eq!(job.result.repair_attempts, 2);
+}
+
+#[tokio::test]
+async fn what_a_second_attempt_wrote_is_kept_as_well() {
+    let script = vec![
+        planned("new-resource", &[("a.txt", "create"), ("b.txt", "create")]),
+        writes("a.txt", "one"),
+        Act::Status(500),
+    ];
+    let mut shop = Shop::new(&[], script);
+    let first = shop.run(Options::default()).await;
+    shop.answering(vec![Act::Status(500)]);
+    decide::retry(&shop.bench(), &first.id).await.unwrap();
+    let same = shop.go_on(&first.id).await;
+    assert_eq!(
+        same.result.branch, first.result.branch,
+        "nothing new was written"
+    );
+    shop.answering(vec![writes("b.txt", "two"), Act::Status(500)]);
+    decide::retry(&shop.bench(), &first.id).await.unwrap();
+    let second = shop.go_on(&first.id).await;
+    assert_eq!(second.status(), Status::Failed);
+    let branch = second.result.branch.unwrap();
+    assert_eq!(branch, format!("{}-2", first.result.branch.unwrap()));
+    assert_eq!(shop.at(&branch, "a.txt").unwrap(), "one\n");
+    assert_eq!(shop.at(&branch, "b.txt").unwrap(), "two\n");
+    assert_eq!(shop.worktrees(), 0);
+}
