@@ -91,6 +91,7 @@ pub use config::{
     Retry, StepType,
 };
 pub use error::{Code, Error, PROBLEMS_MAX, Problem, Severity};
+pub use expr::Reference;
 pub use id::{Item, NoTaskId, Path, RunId, StepId, TaskId, TextHash};
 pub use memory::Memory;
 pub use replay::{Count, Skeleton, Unreplayable, replay};

@@ -52,7 +52,7 @@ impl<R: Rows> Ledger<'_, R> {
             self.change(&row.id, change)?;
             return self.shift(&row.id, Move::Requeue, why);
         }
-        if self.error_way(step).is_some() {
+        if self.error_way(row, step).is_some() {
             return self.fail_for_good(row, failure, Move::Fail);
         }
         let fallback = step.config.fallback_assignee_id.as_ref();
@@ -83,7 +83,7 @@ impl<R: Rows> Ledger<'_, R> {
         let row = self.the_task(task)?;
         self.note_failure(&row, &failure)?;
         let step = self.the_step(&row.id.step)?;
-        if self.error_way(step).is_some() {
+        if self.error_way(&row, step).is_some() {
             return self.fail_for_good(&row, failure, Move::FailWaiting);
         }
         self.give_up(&row, failure, (Move::FailWaiting, Move::HoldWaiting))
@@ -112,7 +112,7 @@ impl<R: Rows> Ledger<'_, R> {
         by: Move,
     ) -> Result<(), Stop<R::Error>> {
         let step = self.the_step(&row.id.step)?;
-        let way = self.error_way(step);
+        let way = self.error_way(row, step);
         let sealed = self.is_sealed(&row.id.path)?;
         self.disarm_of(&row.id)?;
         self.shift(&row.id, by, Some(failure.message.clone()))?;
@@ -233,7 +233,7 @@ impl<R: Rows> Ledger<'_, R> {
                 };
                 self.note_failure(&row, &failure)?;
                 let step = self.the_step(&row.id.step)?;
-                match self.error_way(step) {
+                match self.error_way(&row, step) {
                     Some(_) => self.fail_for_good(&row, failure, Move::Fail),
                     None => self.give_up(&row, failure, (Move::Fail, Move::Hold)),
                 }

@@ -3,13 +3,13 @@
 
 use serde_json::{Value, json};
 
-use crate::config::{OnTimeout, Policy};
+use crate::config::{OnTimeout, Policy, StepType};
 use crate::engine::Stop;
 use crate::engine::action::{Action, What};
 use crate::engine::ledger::{Enter, Ledger, Todo};
 use crate::engine::route::Origin;
 use crate::engine::rows::{
-    Failure, FailureClass, GroupRow, Hold, HoldKind, ItemRow, Rows, TaskRow,
+    Failure, FailureClass, GroupRow, Hold, HoldKind, ItemRow, Rows, TaskKind, TaskRow,
 };
 use crate::engine::status::{ItemStatus, Move, TaskStatus};
 use crate::engine::view::{Output, Viewpoint};
@@ -414,8 +414,12 @@ impl<'a, R: Rows> Ledger<'a, R> {
         }
     }
 
-    /// Whether some edges leave a step for when it fails.
-    pub(crate) fn error_way(&self, step: &Step) -> Option<crate::id::StepId> {
+    /// The step to go on with when a task has failed for good. The edge of a foreach or of its join
+    /// is for the foreach as a whole: an item that fails counts as failed.
+    pub(crate) fn error_way(&self, row: &TaskRow, step: &Step) -> Option<crate::id::StepId> {
+        if step.step_type == StepType::Foreach && row.kind == TaskKind::Work {
+            return None;
+        }
         let own = self.next_on_error(&step.id);
         let join = step.join.as_ref();
         own.or_else(|| join.and_then(|join| self.next_on_error(join)))
