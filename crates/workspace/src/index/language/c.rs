@@ -12,6 +12,8 @@
 mod declarations;
 mod directives;
 mod includes;
+mod tags;
+mod words;
 
 #[cfg(test)]
 mod tests;

@@ -4,9 +4,10 @@ use super::super::ExportKind;
 use super::super::gather::Gather;
 use super::super::tokens::{Kind, Tokens};
 use super::Role;
+use super::words::{is_attribute, is_keyword, is_of_class, is_shouted, starts_declarator};
 
 /// The longest name with its namespaces that is spelled out.
-const PREFIX_BYTES_MAX: usize = 1024;
+pub(super) const PREFIX_BYTES_MAX: usize = 1024;
 
 /// How far from its bracket a pointer's name may stand.
 const POINTED_TOKENS_MAX: usize = 16;
@@ -30,8 +31,8 @@ pub(super) fn read<'a>(tokens: &Tokens<'a>, role: Role, gather: &mut Gather<'a>)
     }
 }
 
-struct Walk<'w, 'a> {
-    tokens: &'w Tokens<'a>,
+pub(super) struct Walk<'w, 'a> {
+    pub(super) tokens: &'w Tokens<'a>,
     gather: &'w mut Gather<'a>,
     role: Role,
     /// Namespaces and blocks of `extern "C"`: the closing bracket, and how long the prefix was.
@@ -41,19 +42,19 @@ struct Walk<'w, 'a> {
 
 /// What is known of the declaration that is being read.
 #[derive(Default)]
-struct Declaration {
+pub(super) struct Declaration {
     is_static: bool,
     is_extern: bool,
     is_const: bool,
     is_typedef: bool,
     /// Whether a type or a specifier was met: what has none is a macro.
-    has_type: bool,
+    pub(super) has_type: bool,
     /// The name with its place, where it is a function.
     function: Option<(String, usize)>,
     /// How many words followed the function's parameters.
     trailing: usize,
     /// The last plain name, which is a variable's if the declaration ends after it.
-    last: Option<(String, usize)>,
+    pub(super) last: Option<(String, usize)>,
 }
 
 impl<'a> Walk<'_, 'a> {
@@ -139,7 +140,7 @@ impl<'a> Walk<'_, 'a> {
     }
 
     /// The place after `<…>`, if that is what stands here.
-    fn after_angles(&self, at: usize) -> Option<usize> {
+    pub(super) fn after_angles(&self, at: usize) -> Option<usize> {
         let tokens = self.tokens;
         if tokens.mark(at) != b'<' {
             return None;
@@ -392,89 +393,6 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    /// `struct Name {…}`, or a type that is only named.
-    fn tag(&mut self, at: usize, seen: &mut Declaration) -> usize {
-        let tokens = self.tokens;
-        let is_enum = tokens.word(at) == "enum";
-        let kind = if is_enum {
-            ExportKind::Enum
-        } else {
-            ExportKind::Class
-        };
-        seen.has_type = true;
-        let mut name: Option<(String, usize)> = None;
-        let mut first = None;
-        let mut end = at + 1;
-        loop {
-            let word = tokens.word(end);
-            if is_attribute(word) || !word.is_empty() && tokens.mark(end + 1) == b'(' {
-                if first.is_some() {
-                    break;
-                }
-                end = tokens.after(end + 1);
-            } else if tokens.mark(end) == b'[' {
-                end = tokens.after(end);
-            } else if matches!(word, "class" | "struct" | "final") {
-                end += 1;
-            } else if !word.is_empty() {
-                let mut full = word.to_owned();
-                while tokens.colons(end + 1) && full.len() < PREFIX_BYTES_MAX {
-                    full.push_str("::");
-                    full.push_str(tokens.word(end + 3));
-                    end += 3;
-                }
-                first = first.or(Some(end + 1));
-                name = Some((full, end));
-                end += 1;
-            } else {
-                break;
-            }
-        }
-        let is_special = tokens.mark(end) == b'<';
-        let open = self.body_of_tag(end);
-        let Some(open) = open else {
-            // Only named: what follows the first word is what the declaration is about.
-            return first.unwrap_or(end);
-        };
-        match name {
-            Some((name, place)) if !is_special => self.take(&name, kind, place),
-            None if is_enum => self.enumerators(open),
-            _ => {}
-        }
-        seen.last = None;
-        tokens.after(open)
-    }
-
-    /// The bracket that opens a type's body, past its parameters and bases.
-    fn body_of_tag(&self, at: usize) -> Option<usize> {
-        let tokens = self.tokens;
-        let mut at = self.after_angles(at).unwrap_or(at);
-        while tokens.word(at) == "final" {
-            at += 1;
-        }
-        if tokens.mark(at) == b':' && !tokens.colons(at) {
-            while at < tokens.len() && !matches!(tokens.mark(at), b'{' | b';' | b'}') {
-                at = tokens.after(at);
-            }
-        }
-        (tokens.mark(at) == b'{').then_some(at)
-    }
-
-    /// The constants of an enumeration without a name.
-    fn enumerators(&mut self, open: usize) {
-        let tokens = self.tokens;
-        let close = tokens.close(open).unwrap_or(open);
-        let mut at = open + 1;
-        let mut begins = true;
-        while at < close {
-            if begins && !tokens.word(at).is_empty() {
-                self.take(tokens.word(at), ExportKind::Value, at);
-            }
-            begins = tokens.mark(at) == b',';
-            at = tokens.after(at);
-        }
-    }
-
     /// Offers what a declaration turned out to be, and forgets it.
     fn end(&mut self, seen: &mut Declaration, ending: Ending) {
         let last = seen.last.take();
@@ -504,7 +422,7 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    fn take(&mut self, name: &str, kind: ExportKind, at: usize) {
+    pub(super) fn take(&mut self, name: &str, kind: ExportKind, at: usize) {
         if name.is_empty() || is_keyword(name) {
             return;
         }
@@ -529,86 +447,4 @@ enum Ending {
     Declared,
     /// With a body or a value.
     Defined,
-}
-
-/// Whether a declaration goes on after a bracket, so that what stood before it was a macro.
-fn starts_declarator(tokens: &Tokens<'_>, at: usize) -> bool {
-    let word = tokens.word(at);
-    tokens.mark(at) == b'*'
-        || !word.is_empty()
-            && !is_attribute(word)
-            && !matches!(
-                word,
-                "const"
-                    | "volatile"
-                    | "noexcept"
-                    | "override"
-                    | "final"
-                    | "try"
-                    | "requires"
-                    | "mutable"
-            )
-}
-
-/// Constructors and destructors outside of their class: the class is known already.
-fn is_of_class(name: &str) -> bool {
-    let mut parts = name.rsplit("::");
-    let last = parts.next().unwrap_or_default();
-    last.starts_with('~') || parts.next() == Some(last)
-}
-
-/// Whether a name is spelled like a macro.
-fn is_shouted(name: &str) -> bool {
-    name.len() > 1 && !name.bytes().any(|byte| byte.is_ascii_lowercase())
-}
-
-fn is_attribute(word: &str) -> bool {
-    matches!(
-        word,
-        "__attribute__"
-            | "__attribute"
-            | "__declspec"
-            | "alignas"
-            | "_Alignas"
-            | "decltype"
-            | "typeof"
-            | "__typeof__"
-            | "noexcept"
-            | "throw"
-            | "asm"
-            | "__asm__"
-            | "__asm"
-            | "explicit"
-    )
-}
-
-/// Words that end a declaration of a type alone and are nobody's name.
-fn is_keyword(word: &str) -> bool {
-    matches!(
-        word,
-        "int"
-            | "char"
-            | "short"
-            | "long"
-            | "unsigned"
-            | "signed"
-            | "void"
-            | "float"
-            | "double"
-            | "bool"
-            | "const"
-            | "volatile"
-            | "inline"
-            | "auto"
-            | "if"
-            | "for"
-            | "while"
-            | "switch"
-            | "return"
-            | "sizeof"
-            | "default"
-            | "delete"
-            | "static_assert"
-            | "_Static_assert"
-    )
 }
