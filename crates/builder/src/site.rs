@@ -188,19 +188,25 @@ pub(crate) async fn watched<T>(
     work: impl Future<Output = T>,
 ) -> T {
     let mut work = std::pin::pin!(work);
+    // Side by side with the work, and never in its way: a store may let only one of them in.
+    tokio::select! {
+        biased;
+        done = &mut work => return done,
+        () = unwanted(bench, id) => cancel.cancel(),
+    }
+    work.await
+}
+
+/// Comes to its end when the work is not wanted any more.
+async fn unwanted(bench: &Bench<'_>, id: &JobId) {
     loop {
-        tokio::select! {
-            biased;
-            done = &mut work => return done,
-            () = tokio::time::sleep(LOOK_EVERY) => {
-                if bench.cancel.is_cancelled() {
-                    cancel.cancel();
-                } else if let Ok(job) = bench.jobs.get(id).await
-                    && job.status() == Status::Cancelled
-                {
-                    cancel.cancel();
-                }
-            }
+        tokio::time::sleep(LOOK_EVERY).await;
+        if bench.cancel.is_cancelled() {
+            return;
+        }
+        let now = bench.jobs.get(id).await;
+        if now.is_ok_and(|job| job.status() == Status::Cancelled) {
+            return;
         }
     }
 }
