@@ -113,45 +113,35 @@ async fn push(site: &mut Site<'_>, ground: &Ground, branch: &Branch) -> Result<(
 }
 
 async fn open_pull(site: &mut Site<'_>, head: Branch) -> Result<(), Halt> {
-    let outlet = site.bench.outlet;
-    let Some(github) = &outlet.github else {
+    let Some(github) = &site.bench.outlet.github else {
         return Ok(());
     };
     site.say("The pull request is opened.", None).await?;
-    let named = outlet.base.clone();
+    let named = site.bench.outlet.base.clone();
     let started_from = site.job.base.as_ref().and_then(|base| base.branch.clone());
-    let base = match named.or(started_from) {
+    let base = match named.clone().or(started_from) {
         Some(base) => Branch::parse(&base),
         None => github.default_branch().await,
     };
     let base = base.map_err(|error| forge_failed(&error))?;
-    let purpose = purpose(site);
-    let title = saving::message(&site.job, purpose)?.subject();
-    let new = NewPull {
-        title,
-        body: body::pull_request(&site.job),
-        head,
-        base,
-        readiness: match purpose {
-            Purpose::Finished => Readiness::Ready,
-            Purpose::Draft => Readiness::Draft,
-        },
-        labels: match purpose {
-            Purpose::Finished => Vec::new(),
-            Purpose::Draft => vec![MANUAL_FIX_LABEL.to_owned()],
-        },
-    };
-    let (bench, id, cancel) = (site.bench, site.job.id.clone(), site.cancel.clone());
-    let work = watched(bench, &id, &cancel, async {
-        // Asking again finds what was opened, so nothing is lost by not waiting.
-        tokio::select! {
-            published = github.publish(&new) => Some(published),
-            () = until(&cancel) => None,
+    let mut new = new_pull(site, head, base)?;
+    let published = match publish(site, github, &new).await? {
+        // The branch the job started from may never have been pushed.
+        Err(error) if error.kind() == vcs::ErrorKind::Refused && named.is_none() => {
+            let default = github.default_branch().await;
+            let default = default.map_err(|error| forge_failed(&error))?;
+            if default == new.base {
+                return Err(forge_failed(&error));
+            }
+            let note = format!(
+                "The pull request goes to `{default}`: one to `{}` was refused.",
+                new.base
+            );
+            site.store(|job| job.result.note(note)).await?;
+            new.base = default;
+            publish(site, github, &new).await?
         }
-    });
-    let Some(published) = work.await else {
-        site.check().await?;
-        return Err(Halt::Interrupted);
+        published => published,
     };
     let published = published.map_err(|error| forge_failed(&error))?;
     site.store(|job| {
@@ -162,6 +152,45 @@ async fn open_pull(site: &mut Site<'_>, head: Branch) -> Result<(), Halt> {
         }
     })
     .await
+}
+
+fn new_pull(site: &Site<'_>, head: Branch, base: Branch) -> Result<NewPull, Halt> {
+    let purpose = purpose(site);
+    let (readiness, labels) = match purpose {
+        Purpose::Finished => (Readiness::Ready, Vec::new()),
+        Purpose::Draft => (Readiness::Draft, vec![MANUAL_FIX_LABEL.to_owned()]),
+    };
+    Ok(NewPull {
+        title: saving::message(&site.job, purpose)?.subject(),
+        body: body::pull_request(&site.job),
+        head,
+        base,
+        readiness,
+        labels,
+    })
+}
+
+/// Opens the pull request, as long as it is wanted.
+async fn publish(
+    site: &mut Site<'_>,
+    github: &vcs::GitHub,
+    new: &NewPull,
+) -> Result<Result<vcs::Published, vcs::Error>, Halt> {
+    let (bench, id, cancel) = (site.bench, site.job.id.clone(), site.cancel.clone());
+    let work = watched(bench, &id, &cancel, async {
+        // Asking again finds what was opened, so nothing is lost by not waiting.
+        tokio::select! {
+            published = github.publish(new) => Some(published),
+            () = until(&cancel) => None,
+        }
+    });
+    match work.await {
+        Some(published) => Ok(published),
+        None => {
+            site.check().await?;
+            Err(Halt::Interrupted)
+        }
+    }
 }
 
 /// Waits until somebody asks for the end.

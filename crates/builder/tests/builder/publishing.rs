@@ -1,7 +1,10 @@
 //! Where work goes: pushed to a remote, refused by one, or kept here; and published again.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::thread;
 
 use builder::{FailureCode, Options, Publish, Status, decide};
 use vcs::{ForgeLimits, GitHub, MANUAL_FIX_LABEL, Project, Secret};
@@ -201,4 +204,57 @@ async fn a_forge_that_refuses_keeps_branch_and_patch() {
     );
     assert!(job.result.pushed);
     assert!(Path::new(&job.result.patch_file.unwrap()).exists());
+}
+
+/// A forge that knows one branch and refuses pull requests to others, as GitHub does.
+fn strict_forge() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut bytes = vec![0; 65_536];
+            let mut length = stream.read(&mut bytes).unwrap();
+            let head = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            while head(&bytes[..length]).starts_with("POST") && !bytes[..length].ends_with(b"}") {
+                length += stream.read(&mut bytes[length..]).unwrap();
+            }
+            let request = head(&bytes[..length]);
+            let (status, body) = match request.split(' ').next() {
+                Some("POST") if request.contains(r#""base":"main""#) => (
+                    201,
+                    r#"{"number": 7, "html_url": "https://forge/7", "draft": false}"#,
+                ),
+                Some("POST") => (422, r#"{"message": "Validation Failed: base is invalid"}"#),
+                _ if request.contains("/pulls") => (200, "[]"),
+                _ => (200, r#"{"default_branch": "main"}"#),
+            };
+            let head = format!(
+                "HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+                body.len()
+            );
+            stream.write_all(head.as_bytes()).unwrap();
+            stream.write_all(body.as_bytes()).unwrap();
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn a_branch_the_forge_does_not_know_is_no_base() {
+    let mut shop = shop(script());
+    let project = Project::new("github.com", "octo/hello").unwrap();
+    let limits = ForgeLimits::default();
+    let github = GitHub::new(&strict_forge(), &project, Secret::new(TOKEN), limits);
+    shop.outlet.github = Some(github.unwrap());
+    shop.git(&["switch", "--quiet", "-c", "never-pushed"]);
+    let job = shop.run(Options::default()).await;
+    assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
+    assert_eq!(job.base.unwrap().branch.as_deref(), Some("never-pushed"));
+    assert_eq!(job.result.pr_number, Some(7));
+    let notes = job.result.notes.join("\n");
+    assert!(
+        notes.contains("one to `never-pushed` was refused"),
+        "{notes}"
+    );
 }
