@@ -220,6 +220,33 @@ fn a_broken_tsconfig_spoils_only_itself() {
 }
 
 #[test]
+fn a_broken_manifest_spoils_only_itself() {
+    check(
+        &[
+            (
+                "package.json",
+                r#"{ "name": "root", "exports": { "./x": "./x.ts" } }"#,
+            ),
+            ("x.ts", ""),
+            ("bad/package.json", "{ \"name\": \"bad\", <<<<<<<"),
+            ("bad/a.ts", "import './b'; import 'good'; import 'root/x';"),
+            ("bad/b.ts", ""),
+            ("list/package.json", "[]"),
+            (
+                "good/package.json",
+                "\u{feff}{ \"name\": \"good\", \"main\": \"main.ts\" }",
+            ),
+            ("good/main.ts", ""),
+        ],
+        &[
+            "bad/a.ts -> bad/b.ts",
+            "bad/a.ts -> good/main.ts",
+            "bad/a.ts -> x.ts",
+        ],
+    );
+}
+
+#[test]
 fn a_package_knows_its_imports_and_itself() {
     check(
         &[

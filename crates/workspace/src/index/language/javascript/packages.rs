@@ -20,42 +20,52 @@ pub(super) struct Package {
     manifest: Value,
 }
 
-/// The text of a `package.json`, by its path.
-pub(super) type Manifests = Vec<(String, String)>;
+/// A `package.json` that can be read.
+pub(super) struct Manifest {
+    pub(super) path: String,
+    pub(super) text: String,
+    value: Value,
+}
 
 /// The packages of the project, no name twice: the one nearest to the root counts.
 #[derive(Default)]
 pub(super) struct Packages(Vec<Package>);
 
-/// Every `package.json` of the project.
-pub(super) fn manifests(project: &Project<'_>) -> Manifests {
+/// Every `package.json` of the project. One that is damaged is as good as none, and spoils nothing
+/// else.
+pub(super) fn manifests(project: &Project<'_>) -> Vec<Manifest> {
     let files = project.files().map(|(_, source)| &source.path);
     let named = files.filter(|path| path.file_name() == Some("package.json"));
     named
-        .filter_map(|path| Some((path.to_string(), project.text(path.as_str())?)))
+        .filter_map(|path| {
+            let text = project.text(path.as_str())?;
+            let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}')).ok()?;
+            value.is_object().then(|| Manifest {
+                path: path.to_string(),
+                text,
+                value,
+            })
+        })
         .collect()
 }
 
 impl Packages {
-    pub(super) fn new(manifests: &Manifests) -> Self {
+    pub(super) fn new(manifests: &[Manifest]) -> Self {
         let mut found: Vec<Package> = Vec::new();
-        for (path, text) in manifests {
-            let dir = dir_of(path);
+        for manifest in manifests {
+            let dir = dir_of(&manifest.path);
             // What is installed is no package of the project, even where it is kept with the sources.
             if dir.split('/').any(|name| name == "node_modules") {
                 continue;
             }
-            let Ok(manifest) = serde_json::from_str::<Value>(text) else {
-                continue;
-            };
-            let Some(name) = manifest.get("name").and_then(Value::as_str) else {
+            let Some(name) = manifest.value.get("name").and_then(Value::as_str) else {
                 continue;
             };
             if is_name(name) {
                 found.push(Package {
                     name: name.to_owned(),
                     dir: dir.to_owned(),
-                    manifest,
+                    manifest: manifest.value.clone(),
                 });
             }
         }

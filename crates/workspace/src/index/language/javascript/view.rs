@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use oxc_resolver::{FileMetadata, FileSystem, ResolveError};
 use rustc_hash::FxBuildHasher;
 
-use super::packages::{Manifests, Packages};
+use super::packages::{Manifest, Packages};
 use crate::index::project::{Project, dir_of, join};
 
 /// What stands for the project's root. No path of the machine is ever asked for.
@@ -31,7 +31,11 @@ pub(super) struct View {
 }
 
 impl View {
-    pub(super) fn new(project: &Project<'_>, packages: &Packages, manifests: Manifests) -> Self {
+    pub(super) fn new(
+        project: &Project<'_>,
+        packages: &Packages,
+        manifests: Vec<Manifest>,
+    ) -> Self {
         let mut view = Self::default();
         view.dirs.insert(String::new());
         for (_, source) in project.files() {
@@ -42,7 +46,8 @@ impl View {
                 view.add_config(project, path);
             }
         }
-        view.texts.extend(manifests);
+        let texts = manifests.into_iter().map(|it| (it.path, it.text));
+        view.texts.extend(texts);
         for package in packages.iter() {
             let link = format!("node_modules/{}", package.name);
             if !view.files.contains(&link) && !view.dirs.contains(&link) {
