@@ -72,6 +72,7 @@ mod workflow;
 // Workflow → problems, files.
 mod check;
 pub mod export;
+mod settings;
 
 // Expressions, and what is said to whoever does a step.
 pub mod expression;

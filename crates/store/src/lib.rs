@@ -17,6 +17,7 @@
 mod error;
 mod lock;
 mod record;
+mod workflows;
 
 mod sqlite;
 

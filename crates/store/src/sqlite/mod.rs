@@ -6,6 +6,7 @@ mod journal;
 mod migrate;
 mod plan;
 mod runs;
+mod workflows;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,7 +23,9 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, Sq
 use tokio::sync::Mutex;
 
 use crate::error::{Error, Kind, Result};
+use crate::workflows::Workflows;
 use fault::Fault;
+use workflows::Rows;
 
 pub use journal::Conversation;
 pub use runs::Run;
@@ -66,23 +69,12 @@ impl Store {
     /// up to date.
     pub async fn open(place: &Path, options: Options) -> Result<Store> {
         prepare(place)?;
-        let mut settings = SqliteConnectOptions::new()
-            .filename(place)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full)
-            .foreign_keys(true)
-            .busy_timeout(Duration::from_millis(BUSY_MS_MAX))
-            .page_size(PAGE_BYTES as u32)
-            .thread_name(|_| "drawloom-sqlite".to_owned())
-            .disable_statement_logging();
-        if let Some(bytes) = options.bytes_max {
-            settings = settings.pragma("max_page_count", bytes.div_ceil(PAGE_BYTES).to_string());
-        }
         let fault = Fault {
             place,
             bytes_max: options.bytes_max,
         };
-        let mut connection = settings.connect().await.map_err(|cause| fault.of(&cause))?;
+        let connected = settings(place, &options).connect().await;
+        let mut connection = connected.map_err(|cause| fault.of(&cause))?;
         migrate::run(&mut connection, &fault).await?;
         Ok(Store {
             inner: Arc::new(Inner {
@@ -90,6 +82,26 @@ impl Store {
                 options,
                 connection: Mutex::new(connection),
             }),
+        })
+    }
+
+    /// The workflows in the same file, on connections of their own. Must be called inside a
+    /// runtime, which does the writing.
+    pub async fn workflows(&self) -> Result<Arc<dyn flow::Store>> {
+        let writing = self.rows().await?;
+        let reading = self.rows().await?;
+        let clock = Arc::clone(&self.inner.options.clock);
+        Ok(Arc::new(Workflows::open(writing, reading, clock)))
+    }
+
+    async fn rows(&self) -> Result<Rows> {
+        let Inner { place, options, .. } = &*self.inner;
+        let connected = settings(place, options).connect().await;
+        Ok(Rows {
+            connection: connected.map_err(|cause| self.fault().of(&cause))?,
+            place: place.clone(),
+            bytes_max: options.bytes_max,
+            scrub: options.scrub.clone(),
         })
     }
 
@@ -147,6 +159,22 @@ impl Store {
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Store({})", self.inner.place.display())
+    }
+}
+
+fn settings(place: &Path, options: &Options) -> SqliteConnectOptions {
+    let settings = SqliteConnectOptions::new()
+        .filename(place)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(Duration::from_millis(BUSY_MS_MAX))
+        .page_size(PAGE_BYTES as u32)
+        .thread_name(|_| "drawloom-sqlite".to_owned())
+        .disable_statement_logging();
+    match options.bytes_max {
+        Some(bytes) => settings.pragma("max_page_count", bytes.div_ceil(PAGE_BYTES).to_string()),
+        None => settings,
     }
 }
 

@@ -1,0 +1,478 @@
+//! The rows of workflows in SQLite. Many rows are one statement: they go in as one JSON text, which
+//! SQLite takes apart faster than statements come one by one.
+
+use std::path::PathBuf;
+
+use flow::engine::{
+    Changes, Event, Found, GroupRow, ItemRow, Lookup, Notice, Place, RunRow, TaskRow, TaskStatus,
+    TimerRow,
+};
+use flow::{Claim, Execution, Path, RunId, TaskId, TextHash};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use sqlx::sqlite::SqliteConnection;
+
+use super::fault::Fault;
+use super::{Scrub, count, integer};
+use crate::error::{Error, Kind, Result};
+use crate::workflows::Shelf;
+
+/// A connection, and what it needs to say what went wrong.
+pub(super) struct Rows {
+    pub(super) connection: SqliteConnection,
+    pub(super) place: PathBuf,
+    pub(super) bytes_max: Option<u64>,
+    pub(super) scrub: Option<Scrub>,
+}
+
+impl Rows {
+    fn fault(&self) -> Fault<'_> {
+        Fault {
+            place: &self.place,
+            bytes_max: self.bytes_max,
+        }
+    }
+
+    async fn run(&mut self, sql: &'static str) -> Result<()> {
+        let done = sqlx::query(sql).execute(&mut self.connection).await;
+        done.map_err(|cause| self.fault().of(&cause))?;
+        Ok(())
+    }
+
+    /// One statement for many rows, each an array of its columns; none at all for none.
+    async fn put(&mut self, sql: &'static str, rows: Vec<Value>) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let mut rows = Value::Array(rows).to_string();
+        if let Some(scrubbed) = self.scrub.as_ref().and_then(|scrub| scrub(&rows)) {
+            rows = scrubbed;
+        }
+        let done = sqlx::query(sql)
+            .bind(rows)
+            .execute(&mut self.connection)
+            .await;
+        done.map_err(|cause| self.fault().of(&cause))?;
+        Ok(())
+    }
+
+    async fn one<T: DeserializeOwned>(
+        &mut self,
+        sql: &'static str,
+        key: &str,
+    ) -> Result<Option<T>> {
+        let found = sqlx::query_scalar(sql)
+            .bind(key)
+            .fetch_optional(&mut self.connection)
+            .await;
+        let body: Option<String> = found.map_err(|cause| self.fault().of(&cause))?;
+        body.map(|body| self.read(&body)).transpose()
+    }
+
+    async fn many<T: DeserializeOwned>(
+        &mut self,
+        sql: &'static str,
+        key: &str,
+        also: &str,
+    ) -> Result<Vec<T>> {
+        let found = sqlx::query_scalar(sql)
+            .bind(key)
+            .bind(also)
+            .fetch_all(&mut self.connection)
+            .await;
+        let bodies: Vec<String> = found.map_err(|cause| self.fault().of(&cause))?;
+        bodies.iter().map(|body| self.read(body)).collect()
+    }
+
+    fn read<T: DeserializeOwned>(&self, body: &str) -> Result<T> {
+        serde_json::from_str(body).map_err(|cause| {
+            self.fault()
+                .corrupt(&format!("a row of a workflow is unreadable: {cause}"))
+        })
+    }
+
+    async fn item(&mut self, group: &TaskId, index: u32) -> Result<Option<ItemRow>> {
+        let found = sqlx::query_scalar(
+            "SELECT body FROM workflow_items WHERE \"group\" = $1 AND \"index\" = $2",
+        )
+        .bind(group.to_string())
+        .bind(i64::from(index))
+        .fetch_optional(&mut self.connection)
+        .await;
+        let body: Option<String> = found.map_err(|cause| self.fault().of(&cause))?;
+        body.map(|body| self.read(&body)).transpose()
+    }
+
+    async fn outputs(&mut self, tasks: &[TaskId]) -> Result<Vec<Option<Value>>> {
+        let names: Vec<String> = tasks.iter().map(TaskId::to_string).collect();
+        let found = sqlx::query_scalar(
+            "SELECT workflow_tasks.body -> '$.output' FROM json_each($1) AS wanted \
+             LEFT JOIN workflow_tasks ON workflow_tasks.id = wanted.value ORDER BY wanted.key",
+        )
+        .bind(json!(names).to_string())
+        .fetch_all(&mut self.connection)
+        .await;
+        let outputs: Vec<Option<String>> = found.map_err(|cause| self.fault().of(&cause))?;
+        let outputs = outputs.into_iter().map(|output| match output {
+            Some(output) => self.read::<Option<Value>>(&output),
+            None => Ok(None),
+        });
+        outputs.collect()
+    }
+
+    async fn visits(&mut self, place: &Place) -> Result<u32> {
+        let found = sqlx::query_scalar(
+            "SELECT coalesce(max(visit), 0) FROM workflow_tasks WHERE place = $1",
+        )
+        .bind(place_name(place))
+        .fetch_one(&mut self.connection)
+        .await;
+        let visits: i64 = found.map_err(|cause| self.fault().of(&cause))?;
+        Ok(u32::try_from(visits).unwrap_or(u32::MAX))
+    }
+
+    async fn active(&mut self, run: &RunId, path: &Path) -> Result<Vec<TaskRow>> {
+        let sql = "SELECT body FROM workflow_tasks WHERE run = $1 AND path = $2 AND is_active = 1";
+        self.many(sql, run.as_str(), &path.to_string()).await
+    }
+
+    async fn active_within(&mut self, run: &RunId, path: &Path) -> Result<Vec<TaskRow>> {
+        let sql = "SELECT body FROM workflow_tasks \
+                   WHERE run = $1 AND is_active = 1 AND substr(path, 1, length($2)) = $2";
+        self.many(sql, run.as_str(), &path.to_string()).await
+    }
+}
+
+impl Shelf for Rows {
+    async fn begin(&mut self) -> Result<()> {
+        self.run("BEGIN IMMEDIATE").await
+    }
+
+    async fn commit(&mut self) -> Result<()> {
+        let committed = self.run("COMMIT").await;
+        if committed.is_err() {
+            self.roll_back().await;
+        }
+        committed
+    }
+
+    async fn roll_back(&mut self) {
+        // After some faults SQLite has done so by itself, and says that there is nothing to undo.
+        let _ = self.run("ROLLBACK").await;
+    }
+
+    async fn find(&mut self, lookup: &Lookup) -> Result<Found> {
+        const RUN: &str = "SELECT body FROM workflow_runs WHERE id = $1";
+        const INPUT: &str = "SELECT input FROM workflow_runs WHERE id = $1";
+        const TASK: &str = "SELECT body FROM workflow_tasks WHERE id = $1";
+        const COMPLETED: &str = "SELECT body FROM workflow_tasks \
+             WHERE place = $1 AND status = 'completed' ORDER BY visit DESC LIMIT 1";
+        const GROUP: &str = "SELECT body FROM workflow_groups WHERE id = $1";
+        const ITEMS: &str = "SELECT body FROM workflow_items \
+             WHERE \"group\" = $1 AND $2 = '' ORDER BY \"index\"";
+        const TIMER: &str = "SELECT body FROM workflow_timers WHERE run = $1 AND key = $2";
+        Ok(match lookup {
+            Lookup::Run(run) => Found::Run(self.one::<RunRow>(RUN, run.as_str()).await?),
+            Lookup::Input(run) => Found::Input(self.one::<Value>(INPUT, run.as_str()).await?),
+            Lookup::Task(task) => Found::Task(self.one(TASK, &task.to_string()).await?),
+            Lookup::Visits(place) => Found::Visits(self.visits(place).await?),
+            Lookup::Completed(place) => Found::Task(self.one(COMPLETED, &place_name(place)).await?),
+            Lookup::Group(group) => {
+                Found::Group(self.one::<GroupRow>(GROUP, &group.to_string()).await?)
+            }
+            Lookup::Item(group, index) => Found::Item(self.item(group, *index).await?),
+            Lookup::Items(group) => Found::Items(self.many(ITEMS, &group.to_string(), "").await?),
+            Lookup::Outputs(tasks) => Found::Outputs(self.outputs(tasks).await?),
+            Lookup::Active(run, path) => Found::Tasks(self.active(run, path).await?),
+            Lookup::ActiveWithin(run, path) => Found::Tasks(self.active_within(run, path).await?),
+            Lookup::Timer(run, key) => {
+                let found: Vec<TimerRow> = self.many(TIMER, run.as_str(), key).await?;
+                Found::Timer(found.into_iter().next())
+            }
+        })
+    }
+
+    async fn find_tasks(&mut self, tasks: &[TaskId]) -> Result<Vec<(Lookup, Found)>> {
+        let names: Vec<String> = tasks.iter().map(TaskId::to_string).collect();
+        let items: Vec<(String, u32)> = tasks
+            .iter()
+            .filter_map(TaskId::group)
+            .map(|(group, index)| (group.to_string(), index))
+            .collect();
+        let rows: Vec<TaskRow> = self
+            .many(
+                "SELECT body FROM workflow_tasks \
+                 WHERE id IN (SELECT value FROM json_each($1)) AND $2 = ''",
+                &json!(names).to_string(),
+                "",
+            )
+            .await?;
+        let mut found: Vec<(Lookup, Found)> = rows
+            .into_iter()
+            .map(|row| (Lookup::Task(row.id.clone()), Found::Task(Some(row))))
+            .collect();
+        if !items.is_empty() {
+            let rows: Vec<ItemRow> = self
+                .many(
+                    "SELECT body FROM json_each($1) AS wanted JOIN workflow_items \
+                     ON \"group\" = wanted.value ->> 0 AND \"index\" = wanted.value ->> 1 \
+                     WHERE $2 = ''",
+                    &json!(items).to_string(),
+                    "",
+                )
+                .await?;
+            found.extend(rows.into_iter().map(|row| {
+                let lookup = Lookup::Item(row.group.clone(), row.index);
+                (lookup, Found::Item(Some(row)))
+            }));
+        }
+        Ok(found)
+    }
+
+    async fn write(&mut self, changes: &Changes) -> Result<()> {
+        self.put(PUT_RUNS, columns(&changes.runs, run_columns)?)
+            .await?;
+        let inputs = changes.inputs.iter();
+        let inputs = inputs.map(|(run, input)| json!([run, input.to_string()]));
+        self.put(PUT_INPUTS, inputs.collect()).await?;
+        self.put(PUT_TASKS, columns(&changes.tasks, task_columns)?)
+            .await?;
+        self.put(
+            PUT_GROUPS,
+            columns(&changes.groups, |row, body| json!([row.id, body]))?,
+        )
+        .await?;
+        self.put(
+            PUT_ITEMS,
+            columns(&changes.items, |row, body| {
+                json!([row.group, row.index, body])
+            })?,
+        )
+        .await?;
+        let gone = changes.timers.iter().filter(|(_, row)| row.is_none());
+        let gone = gone.map(|((run, key), _)| json!([run, key]));
+        self.put(DROP_TIMERS, gone.collect()).await?;
+        let timers: Vec<&TimerRow> = changes
+            .timers
+            .iter()
+            .filter_map(|(_, row)| row.as_ref())
+            .collect();
+        self.put(
+            PUT_TIMERS,
+            columns(timers, |row, body| {
+                json!([row.run, row.key, integer(row.at_ms), body])
+            })?,
+        )
+        .await?;
+        self.put(
+            PUT_EVENTS,
+            columns(&changes.events, |row, body| {
+                json!([row.run, integer(row.seq), body])
+            })?,
+        )
+        .await?;
+        self.put(
+            PUT_NOTICES,
+            columns(&changes.notices, |_, body| json!([body]))?,
+        )
+        .await
+    }
+
+    async fn ready(&mut self, claim: &Claim, now_ms: u64) -> Result<Vec<TaskId>> {
+        let found = sqlx::query_scalar(
+            "SELECT task.id FROM workflow_tasks AS task JOIN workflow_runs ON workflow_runs.id = run \
+             WHERE task.ready_ms <= $1 AND workflow_runs.status = 'running' \
+             AND ($2 IS NULL OR run = $2) \
+             AND ($3 = '[]' OR assignee IN (SELECT value FROM json_each($3))) \
+             ORDER BY task.ready_ms, task.id LIMIT $4",
+        )
+        .bind(integer(now_ms))
+        .bind(claim.run.as_ref().map(RunId::as_str))
+        .bind(json!(claim.assignees).to_string())
+        .bind(limit(claim.max))
+        .fetch_all(&mut self.connection)
+        .await;
+        let names: Vec<String> = found.map_err(|cause| self.fault().of(&cause))?;
+        names.iter().map(|name| self.name(name)).collect()
+    }
+
+    async fn due(&mut self, now_ms: u64, max: usize) -> Result<Vec<TimerRow>> {
+        let found = sqlx::query_scalar(
+            "SELECT body FROM workflow_timers WHERE at_ms <= $1 ORDER BY at_ms, run, key LIMIT $2",
+        )
+        .bind(integer(now_ms))
+        .bind(limit(max))
+        .fetch_all(&mut self.connection)
+        .await;
+        let bodies: Vec<String> = found.map_err(|cause| self.fault().of(&cause))?;
+        bodies.iter().map(|body| self.read(body)).collect()
+    }
+
+    async fn expired(&mut self, now_ms: u64, max: usize) -> Result<Vec<(TaskId, u64)>> {
+        let found = sqlx::query_as(
+            "SELECT id, body ->> '$.fence' FROM workflow_tasks WHERE lease_ms <= $1 \
+             ORDER BY lease_ms LIMIT $2",
+        )
+        .bind(integer(now_ms))
+        .bind(limit(max))
+        .fetch_all(&mut self.connection)
+        .await;
+        let rows: Vec<(String, i64)> = found.map_err(|cause| self.fault().of(&cause))?;
+        let rows = rows
+            .iter()
+            .map(|(name, fence)| Ok((self.name(name)?, count(*fence))));
+        rows.collect()
+    }
+
+    async fn events(&mut self, run: &RunId, after: u64, max: usize) -> Result<Vec<Event>> {
+        let found = sqlx::query_scalar(
+            "SELECT body FROM workflow_events WHERE run = $1 AND seq > $2 ORDER BY seq LIMIT $3",
+        )
+        .bind(run.as_str())
+        .bind(integer(after))
+        .bind(limit(max))
+        .fetch_all(&mut self.connection)
+        .await;
+        let bodies: Vec<String> = found.map_err(|cause| self.fault().of(&cause))?;
+        bodies.iter().map(|body| self.read(body)).collect()
+    }
+
+    async fn notices(&mut self, max: usize) -> Result<Vec<(u64, Notice)>> {
+        let found = sqlx::query_as("SELECT id, body FROM workflow_notices ORDER BY id LIMIT $1")
+            .bind(limit(max))
+            .fetch_all(&mut self.connection)
+            .await;
+        let rows: Vec<(i64, String)> = found.map_err(|cause| self.fault().of(&cause))?;
+        let rows = rows
+            .iter()
+            .map(|(id, body)| Ok((count(*id), self.read(body)?)));
+        rows.collect()
+    }
+
+    async fn acknowledge(&mut self, notices: &[u64]) -> Result<()> {
+        let rows = notices.iter().map(|id| json!(integer(*id))).collect();
+        self.put(DROP_NOTICES, rows).await
+    }
+
+    async fn keep_text(&mut self, hash: &TextHash, source: &str, now_ms: u64) -> Result<()> {
+        let kept = sqlx::query(
+            "INSERT INTO workflow_texts (hash, source, created_ms) VALUES ($1, $2, $3) \
+             ON CONFLICT (hash) DO NOTHING",
+        )
+        .bind(hash.as_str())
+        .bind(source)
+        .bind(integer(now_ms))
+        .execute(&mut self.connection)
+        .await;
+        kept.map_err(|cause| self.fault().of(&cause))?;
+        Ok(())
+    }
+
+    async fn text(&mut self, hash: &TextHash) -> Result<Option<String>> {
+        let found = sqlx::query_scalar("SELECT source FROM workflow_texts WHERE hash = $1")
+            .bind(hash.as_str())
+            .fetch_optional(&mut self.connection)
+            .await;
+        found.map_err(|cause| self.fault().of(&cause))
+    }
+}
+
+const PUT_RUNS: &str = "INSERT INTO workflow_runs (id, workflow, status, created_ms, body) \
+     SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each($1) \
+     WHERE true ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body";
+const PUT_INPUTS: &str = "UPDATE workflow_runs SET input = new.value ->> 1 FROM json_each($1) AS new \
+     WHERE workflow_runs.id = new.value ->> 0";
+const PUT_TASKS: &str = "INSERT INTO workflow_tasks \
+     (id, run, path, place, visit, status, assignee, ready_ms, lease_ms, is_active, body) \
+     SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, \
+     value ->> 6, value ->> 7, value ->> 8, value ->> 9, value ->> 10 FROM json_each($1) \
+     WHERE true ON CONFLICT (id) DO UPDATE SET status = excluded.status, \
+     assignee = excluded.assignee, ready_ms = excluded.ready_ms, lease_ms = excluded.lease_ms, \
+     is_active = excluded.is_active, body = excluded.body";
+const PUT_GROUPS: &str = "INSERT INTO workflow_groups (id, body) \
+     SELECT value ->> 0, value ->> 1 FROM json_each($1) \
+     WHERE true ON CONFLICT (id) DO UPDATE SET body = excluded.body";
+const PUT_ITEMS: &str = "INSERT INTO workflow_items (\"group\", \"index\", body) \
+     SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each($1) \
+     WHERE true ON CONFLICT (\"group\", \"index\") DO UPDATE SET body = excluded.body";
+const DROP_TIMERS: &str = "DELETE FROM workflow_timers WHERE (run, key) IN \
+     (SELECT value ->> 0, value ->> 1 FROM json_each($1))";
+const PUT_TIMERS: &str = "INSERT INTO workflow_timers (run, key, at_ms, body) \
+     SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each($1) \
+     WHERE true ON CONFLICT (run, key) DO UPDATE SET at_ms = excluded.at_ms, body = excluded.body";
+const PUT_EVENTS: &str = "INSERT INTO workflow_events (run, seq, body) \
+     SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each($1)";
+const PUT_NOTICES: &str =
+    "INSERT INTO workflow_notices (body) SELECT value ->> 0 FROM json_each($1)";
+const DROP_NOTICES: &str =
+    "DELETE FROM workflow_notices WHERE id IN (SELECT value FROM json_each($1))";
+
+fn columns<'r, T: Serialize + 'r>(
+    rows: impl IntoIterator<Item = &'r T>,
+    columns: impl Fn(&T, String) -> Value,
+) -> Result<Vec<Value>> {
+    let rows = rows.into_iter().map(|row| {
+        let body = serde_json::to_string(row).map_err(|cause| {
+            let message = format!("a row cannot be written as JSON: {cause}. Report this.");
+            Error::new(Kind::Conflict, message)
+        })?;
+        Ok(columns(row, body))
+    });
+    rows.collect()
+}
+
+fn run_columns(row: &RunRow, body: String) -> Value {
+    json!([
+        row.id,
+        row.workflow,
+        row.status,
+        integer(row.created_ms),
+        body
+    ])
+}
+
+fn task_columns(row: &TaskRow, body: String) -> Value {
+    let is_claimable = row.status == TaskStatus::Pending && row.execution == Execution::Automated;
+    let ready_ms = is_claimable.then(|| integer(row.ready_ms));
+    let lease = row.lease.as_ref();
+    let lease = lease.filter(|_| row.status == TaskStatus::InProgress);
+    let lease_ms = lease.map(|lease| integer(lease.until_ms));
+    json!([
+        row.id,
+        row.id.run,
+        row.id.path,
+        place_name(&row.id.place()),
+        row.id.visit,
+        row.status,
+        row.assignee,
+        ready_ms,
+        lease_ms,
+        i64::from(!row.status.is_terminal()),
+        body,
+    ])
+}
+
+/// The name of a step's first visit stands for the place.
+fn place_name(place: &Place) -> String {
+    let first = TaskId {
+        run: place.run.clone(),
+        path: place.path.clone(),
+        step: place.step.clone(),
+        visit: 1,
+    };
+    first.to_string()
+}
+
+impl Rows {
+    fn name(&self, name: &str) -> Result<TaskId> {
+        name.parse().map_err(|_| {
+            self.fault()
+                .corrupt(&format!("`{name}` is not the name of a task"))
+        })
+    }
+}
+
+fn limit(max: usize) -> i64 {
+    i64::try_from(max).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,239 @@
+//! Workflows and their runs, behind `flow`'s port: the same for every engine.
+//!
+//! Whatever changes something is an order, and goes to the desk, which groups what waits into one
+//! transaction. Whatever only reads has a connection of its own and waits for nobody.
+
+mod desk;
+mod shelf;
+mod texts;
+
+use std::sync::Arc;
+
+use agent::Clock;
+use flow::engine::{Batch, Command, Event, Found, Lookup, Notice, Refusal, RunRow, Start};
+use flow::engine::{Stop, TaskRow, TimerRow, view};
+use flow::{Claim, Claimed, Executed, RunId, Store, StoreError, StoreErrorKind, Stored};
+use flow::{TaskId, TextHash, Workflow};
+use serde_json::{Map, Value};
+use tokio::sync::{Mutex, mpsc, oneshot};
+
+use desk::{Answer, Desk, Order, Ordered};
+use texts::Texts;
+
+pub(crate) use shelf::Shelf;
+
+/// How many orders may wait for the desk; whoever comes then waits with theirs.
+const QUEUE_MAX: usize = 4_096;
+
+/// Workflows in a database. Clones share it.
+pub(crate) struct Workflows<S> {
+    orders: mpsc::Sender<Ordered>,
+    reading: Arc<Mutex<S>>,
+    texts: Texts,
+    clock: Arc<dyn Clock>,
+}
+
+impl<S: Shelf> Workflows<S> {
+    /// Opens the desk on one connection, and reads on the other. Must be called inside a runtime.
+    pub(crate) fn open(writing: S, reading: S, clock: Arc<dyn Clock>) -> Workflows<S> {
+        let texts = Texts::default();
+        let (orders, queue) = mpsc::channel(QUEUE_MAX);
+        let desk = Desk {
+            shelf: writing,
+            texts: texts.clone(),
+            clock: Arc::clone(&clock),
+        };
+        tokio::spawn(desk.serve(queue));
+        Workflows {
+            orders,
+            reading: Arc::new(Mutex::new(reading)),
+            texts,
+            clock,
+        }
+    }
+
+    async fn order(&self, order: Order) -> Result<Answer, StoreError> {
+        let (answer, answered) = oneshot::channel();
+        let sent = self.orders.send(Ordered { order, answer }).await;
+        sent.map_err(|_| closed())?;
+        answered.await.map_err(|_| closed())?
+    }
+
+    async fn executed(&self, order: Order) -> Result<Executed, StoreError> {
+        match self.order(order).await? {
+            Answer::Executed(executed) => Ok(executed),
+            Answer::NoSuchWorkflow(hash) => Err(StoreError {
+                kind: StoreErrorKind::NoSuchWorkflow,
+                message: format!(
+                    "There is no workflow {hash} in the database; keep its text first."
+                ),
+            }),
+            _ => Err(closed()),
+        }
+    }
+
+    async fn found(&self, lookup: Lookup) -> Result<Found, StoreError> {
+        let mut shelf = self.reading.lock().await;
+        Ok(shelf.find(&lookup).await?)
+    }
+}
+
+/// The desk is gone, and with it the runtime it worked in.
+fn closed() -> StoreError {
+    StoreError {
+        kind: StoreErrorKind::Unavailable,
+        message: "The database is being closed; try again.".to_owned(),
+    }
+}
+
+impl<S: Shelf> Store for Workflows<S> {
+    fn keep_workflow<'a>(&'a self, source: &'a str) -> Stored<'a, TextHash> {
+        Box::pin(async move {
+            self.order(Order::KeepText(source.into())).await?;
+            Ok(TextHash::of(source))
+        })
+    }
+
+    fn workflow<'a>(&'a self, hash: &'a TextHash) -> Stored<'a, Option<Arc<Workflow>>> {
+        Box::pin(async move {
+            let mut shelf = self.reading.lock().await;
+            Ok(self.texts.get(&mut *shelf, hash).await?)
+        })
+    }
+
+    fn start<'a>(&'a self, workflow: &'a TextHash, start: Start) -> Stored<'a, Executed> {
+        Box::pin(self.executed(Order::Start(workflow.clone(), start)))
+    }
+
+    fn execute(&self, command: Command) -> Stored<'_, Executed> {
+        Box::pin(self.executed(Order::Execute(command)))
+    }
+
+    fn claim(&self, claim: Claim) -> Stored<'_, Vec<Claimed>> {
+        Box::pin(async move {
+            match self.order(Order::Claim(claim)).await? {
+                Answer::Claimed(claimed) => Ok(claimed),
+                _ => Err(closed()),
+            }
+        })
+    }
+
+    fn heartbeat<'a>(
+        &'a self,
+        tasks: &'a [(TaskId, u64)],
+        lease_ms: u64,
+    ) -> Stored<'a, Vec<(TaskId, Refusal)>> {
+        Box::pin(async move {
+            match self
+                .order(Order::Heartbeat(tasks.to_vec(), lease_ms))
+                .await?
+            {
+                Answer::Lost(lost) => Ok(lost),
+                _ => Err(closed()),
+            }
+        })
+    }
+
+    fn view<'a>(
+        &'a self,
+        task: &'a TaskId,
+        reads: &'a [flow::Reference],
+    ) -> Stored<'a, Map<String, Value>> {
+        Box::pin(async move {
+            let refused = |refusal: Refusal| StoreError {
+                kind: StoreErrorKind::Corrupt,
+                message: refusal.message,
+            };
+            let mut shelf = self.reading.lock().await;
+            let mut batch = Batch::new();
+            let found = shelf.find(&Lookup::Run(task.run.clone())).await?;
+            let Found::Run(Some(run)) = &found else {
+                let message = format!("There is no run {}.", task.run);
+                return Err(refused(Refusal {
+                    kind: flow::engine::RefusalKind::NoSuchRun,
+                    message,
+                }));
+            };
+            let hash = run.workflow.clone();
+            let Some(workflow) = self.texts.get(&mut *shelf, &hash).await? else {
+                return Err(StoreError {
+                    kind: StoreErrorKind::NoSuchWorkflow,
+                    message: format!("The workflow {hash} of {task} is not in the database."),
+                });
+            };
+            batch.learn(Lookup::Run(task.run.clone()), found);
+            loop {
+                match view(&workflow, &mut batch, task, reads) {
+                    Ok(state) => return Ok(state),
+                    Err(Stop::Refused(refusal)) => return Err(refused(refusal)),
+                    Err(Stop::Rows(lookup)) => {
+                        let found = shelf.find(&lookup).await?;
+                        batch.learn(lookup, found);
+                    }
+                }
+            }
+        })
+    }
+
+    fn due(&self, max: usize) -> Stored<'_, Vec<TimerRow>> {
+        Box::pin(async move {
+            let mut shelf = self.reading.lock().await;
+            Ok(shelf.due(self.clock.now_ms(), max).await?)
+        })
+    }
+
+    fn expired(&self, max: usize) -> Stored<'_, Vec<(TaskId, u64)>> {
+        Box::pin(async move {
+            let mut shelf = self.reading.lock().await;
+            Ok(shelf.expired(self.clock.now_ms(), max).await?)
+        })
+    }
+
+    fn run<'a>(&'a self, run: &'a RunId) -> Stored<'a, Option<RunRow>> {
+        Box::pin(async move {
+            match self.found(Lookup::Run(run.clone())).await? {
+                Found::Run(row) => Ok(row),
+                _ => Ok(None),
+            }
+        })
+    }
+
+    fn input<'a>(&'a self, run: &'a RunId) -> Stored<'a, Option<Value>> {
+        Box::pin(async move {
+            match self.found(Lookup::Input(run.clone())).await? {
+                Found::Input(input) => Ok(input),
+                _ => Ok(None),
+            }
+        })
+    }
+
+    fn task<'a>(&'a self, task: &'a TaskId) -> Stored<'a, Option<TaskRow>> {
+        Box::pin(async move {
+            match self.found(Lookup::Task(task.clone())).await? {
+                Found::Task(row) => Ok(row),
+                _ => Ok(None),
+            }
+        })
+    }
+
+    fn events<'a>(&'a self, run: &'a RunId, after: u64, max: usize) -> Stored<'a, Vec<Event>> {
+        Box::pin(async move {
+            let mut shelf = self.reading.lock().await;
+            Ok(shelf.events(run, after, max).await?)
+        })
+    }
+
+    fn notices(&self, max: usize) -> Stored<'_, Vec<(u64, Notice)>> {
+        Box::pin(async move {
+            let mut shelf = self.reading.lock().await;
+            Ok(shelf.notices(max).await?)
+        })
+    }
+
+    fn acknowledge<'a>(&'a self, notices: &'a [u64]) -> Stored<'a, ()> {
+        Box::pin(async move {
+            self.order(Order::Acknowledge(notices.to_vec())).await?;
+            Ok(())
+        })
+    }
+}

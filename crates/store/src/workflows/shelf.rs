@@ -1,0 +1,70 @@
+//! What an engine has to do for workflows: rows by their keys, and a few ranges.
+
+use std::future::Future;
+
+use flow::engine::{Changes, Event, Found, Lookup, Notice, TimerRow};
+use flow::{Claim, RunId, TaskId, TextHash};
+
+use crate::error::Result;
+
+/// One connection to a database, inside a transaction or not.
+pub(crate) trait Shelf: Send + 'static {
+    fn begin(&mut self) -> impl Future<Output = Result<()>> + Send;
+
+    /// What is written since `begin` is on the disk, all of it.
+    fn commit(&mut self) -> impl Future<Output = Result<()>> + Send;
+
+    /// What is written since `begin` never was.
+    fn roll_back(&mut self) -> impl Future<Output = ()> + Send;
+
+    /// What a decision lacks. A run that is looked up inside of a transaction is this transaction's
+    /// until its end.
+    fn find(&mut self, lookup: &Lookup) -> impl Future<Output = Result<Found>> + Send;
+
+    /// Many at once; what is not there is found, too.
+    fn find_tasks(
+        &mut self,
+        tasks: &[TaskId],
+    ) -> impl Future<Output = Result<Vec<(Lookup, Found)>>> + Send;
+
+    fn write(&mut self, changes: &Changes) -> impl Future<Output = Result<()>> + Send;
+
+    /// The tasks that may be claimed, the longest waiting first.
+    fn ready(
+        &mut self,
+        claim: &Claim,
+        now_ms: u64,
+    ) -> impl Future<Output = Result<Vec<TaskId>>> + Send;
+
+    fn due(
+        &mut self,
+        now_ms: u64,
+        max: usize,
+    ) -> impl Future<Output = Result<Vec<TimerRow>>> + Send;
+
+    fn expired(
+        &mut self,
+        now_ms: u64,
+        max: usize,
+    ) -> impl Future<Output = Result<Vec<(TaskId, u64)>>> + Send;
+
+    fn events(
+        &mut self,
+        run: &RunId,
+        after: u64,
+        max: usize,
+    ) -> impl Future<Output = Result<Vec<Event>>> + Send;
+
+    fn notices(&mut self, max: usize) -> impl Future<Output = Result<Vec<(u64, Notice)>>> + Send;
+
+    fn acknowledge(&mut self, notices: &[u64]) -> impl Future<Output = Result<()>> + Send;
+
+    fn keep_text(
+        &mut self,
+        hash: &TextHash,
+        source: &str,
+        now_ms: u64,
+    ) -> impl Future<Output = Result<()>> + Send;
+
+    fn text(&mut self, hash: &TextHash) -> impl Future<Output = Result<Option<String>>> + Send;
+}
