@@ -164,3 +164,70 @@ fn tail(text: &str) -> String {
     let from = text[from..].find('\n').map_or(from, |at| from + at + 1);
     format!("[{from} bytes left out]\n{}", &text[from..])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Failures, Ran, SHOWN_BYTES_MAX, compare, tail};
+    use crate::validation::{Check, Verdict};
+    use workspace::RelPath;
+
+    fn ran(failures: &[&str], is_opaque: bool) -> Ran {
+        let failures: Failures = failures
+            .iter()
+            .map(|name| ((*name).to_owned(), 1))
+            .collect();
+        Ran {
+            exit_code: Some(i32::from(!failures.is_empty())),
+            failures,
+            is_opaque,
+            output: "words".to_owned(),
+            ..Ran::default()
+        }
+    }
+
+    #[test]
+    fn only_what_is_new_fails_a_check() {
+        let check = Check {
+            name: "test".to_owned(),
+            run: "run".to_owned(),
+            cwd: RelPath::root(),
+            timeout_seconds: None,
+        };
+        let verdict = |before: &Ran, now: &Ran| {
+            let report = compare(&check, before, now);
+            (
+                report.verdict,
+                report.new_failures.len(),
+                report.old_failures,
+            )
+        };
+        let (fine, one, two) = (ran(&[], false), ran(&["a"], false), ran(&["a", "b"], false));
+        let opaque = ran(&["test: exited with code 1"], true);
+        assert_eq!(verdict(&fine, &fine), (Verdict::Passed, 0, 0));
+        assert_eq!(verdict(&one, &fine), (Verdict::Passed, 0, 0));
+        assert_eq!(verdict(&fine, &one), (Verdict::Failed, 1, 0));
+        assert_eq!(verdict(&one, &two), (Verdict::Failed, 1, 1));
+        assert_eq!(verdict(&two, &one), (Verdict::FailedBefore, 0, 1));
+        assert_eq!(verdict(&opaque, &opaque), (Verdict::Unjudged, 0, 1));
+        assert_eq!(verdict(&fine, &opaque), (Verdict::Failed, 1, 0));
+        assert_eq!(verdict(&opaque, &one), (Verdict::Failed, 1, 0));
+        assert_eq!(compare(&check, &fine, &one).output, "words");
+        assert_eq!(compare(&check, &one, &one).output, "");
+    }
+
+    #[test]
+    fn of_a_long_output_the_end_is_shown_from_the_beginning_of_a_line() {
+        let long: String = (0..5_000).map(|n| format!("zeile {n} ü\n")).collect();
+        let shown = tail(&long);
+        assert!(shown.len() < SHOWN_BYTES_MAX + 100);
+        let mut lines = shown.lines();
+        assert!(
+            lines
+                .next()
+                .is_some_and(|line| line.ends_with("bytes left out]"))
+        );
+        assert!(lines.next().is_some_and(|line| line.starts_with("zeile ")));
+        assert!(shown.ends_with("zeile 4999 ü"));
+        assert_eq!(tail("  short\n"), "short");
+    }
+}

@@ -1,6 +1,6 @@
 //! From an approved plan to a branch: what is made, and what is left alone.
 
-use builder::{Became, Options, Status, decide, run};
+use builder::{Became, Jobs, Options, Status, decide, run};
 use serde_json::json;
 
 use crate::scripted::{calls, says};
@@ -44,6 +44,41 @@ async fn an_approved_plan_becomes_a_branch_and_a_patch() {
     assert!(patch.contains("+Hello!"), "{patch}");
     let notes = job.result.notes.join("\n");
     assert!(notes.contains("no remote `origin`"), "{notes}");
+}
+
+#[tokio::test]
+async fn progress_is_told_and_kept_for_every_status() {
+    let mut shop = greeting();
+    let job = shop.run(Options::default()).await;
+    let kept = shop.jobs.progress(&job.id).await.unwrap();
+    let mut statuses: Vec<Status> = kept.iter().map(|one| one.status).collect();
+    statuses.dedup();
+    assert_eq!(
+        statuses,
+        [
+            Status::Planning,
+            Status::PlanReady,
+            Status::Generating,
+            Status::Validating,
+            Status::Publishing,
+            Status::Completed
+        ]
+    );
+    assert!(kept.iter().all(|one| !one.message.is_empty()));
+    let told = shop.recorder.progress.iter();
+    let told: Vec<_> = told
+        .filter_map(|one| Some((one.message.as_str(), one.detail.as_deref()?)))
+        .collect();
+    for expected in [
+        ("Creating", "src/hello.txt"),
+        ("Modifying", "list.txt"),
+        ("Running the check `test`.", "grep hello list.txt"),
+    ] {
+        assert!(told.contains(&expected), "{expected:?} is not in {told:?}");
+    }
+    let json = serde_json::to_value(&kept[0]).unwrap();
+    assert_eq!(json["event"], "builder.progress");
+    assert_eq!(json["jobId"], job.id.as_str());
 }
 
 #[tokio::test]
