@@ -1,5 +1,9 @@
 //! What the tests of all languages share: facts of one text, and edges of a small project.
 
+use proptest::collection::vec;
+use proptest::prelude::{ProptestConfig, prop_assert, proptest};
+use proptest::sample::select;
+
 use super::{Export, Facts, Language, facts};
 use crate::index::{Cache, Index};
 use crate::{Limits, Policy, RelPath, Workspace};
@@ -187,6 +191,21 @@ fn every_beginning_of_a_text_can_be_read() {
         for end in (0..=text.len()).filter(|end| text.is_char_boundary(*end)) {
             read(path, &text[..end]);
             read(path, &text[end..]);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn any_mixture_can_be_read(parts in vec(select(&REPEATED[..]), 0..300)) {
+        let text = parts.concat();
+        for path in PATHS {
+            let facts = read(path, &text);
+            let lines = u32::try_from(text.split('\n').count()).unwrap();
+            prop_assert!(facts.exports.iter().all(|one| (1..=lines).contains(&one.line)));
+            prop_assert!(facts.imports.iter().all(|one| (1..=lines).contains(&one.line)));
         }
     }
 }
