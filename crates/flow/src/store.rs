@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::engine::{Action, Command, Event, Notice, Refusal, RunRow, Start, TaskRow, TimerRow};
+use crate::engine::{
+    Action, Command, Event, Notice, Refusal, RunRow, RunStatus, Start, TaskRow, TimerRow,
+};
 use crate::id::{RunId, TaskId, TextHash};
 use crate::workflow::Workflow;
 
@@ -64,6 +66,18 @@ pub trait Store: Send + Sync {
 
     fn task<'a>(&'a self, task: &'a TaskId) -> Stored<'a, Option<TaskRow>>;
 
+    /// The newest runs, of this status or of any.
+    fn runs(&self, status: Option<RunStatus>, max: usize) -> Stored<'_, Vec<RunRow>>;
+
+    /// The tasks of a run, or of all runs; those that have not ended, or all of them. The oldest
+    /// first.
+    fn tasks<'a>(
+        &'a self,
+        run: Option<&'a RunId>,
+        which: Which,
+        max: usize,
+    ) -> Stored<'a, Vec<TaskRow>>;
+
     /// The events of a run after a number, in order.
     fn events<'a>(&'a self, run: &'a RunId, after: u64, max: usize) -> Stored<'a, Vec<Event>>;
 
@@ -72,6 +86,14 @@ pub trait Store: Send + Sync {
 
     /// Takes notices out of the outbox.
     fn acknowledge<'a>(&'a self, notices: &'a [u64]) -> Stored<'a, ()>;
+}
+
+/// Which tasks are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// Those that have not ended.
+    Active,
+    All,
 }
 
 /// What a worker wants.

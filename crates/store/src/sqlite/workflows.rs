@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 
 use flow::engine::{
-    Changes, Event, Found, GroupRow, ItemRow, Lookup, Notice, Place, RunRow, TaskRow, TaskStatus,
-    TimerRow,
+    Changes, Event, Found, GroupRow, ItemRow, Lookup, Notice, Place, RunRow, RunStatus, TaskRow,
+    TaskStatus, TimerRow,
 };
-use flow::{Claim, Execution, Path, RunId, TaskId, TextHash};
+use flow::{Claim, Execution, Path, RunId, TaskId, TextHash, Which};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -323,6 +323,51 @@ impl Shelf for Rows {
             .iter()
             .map(|(name, fence)| Ok((self.name(name)?, count(*fence))));
         rows.collect()
+    }
+
+    async fn runs(&mut self, status: Option<RunStatus>, max: usize) -> Result<Vec<RunRow>> {
+        let found = sqlx::query_scalar(
+            "SELECT body FROM workflow_runs WHERE $1 IS NULL OR status = $1 \
+             ORDER BY created_ms DESC, id DESC LIMIT $2",
+        )
+        .bind(status.map(RunStatus::name))
+        .bind(limit(max))
+        .fetch_all(&mut self.connection)
+        .await;
+        let bodies: Vec<String> = found.map_err(|cause| self.fault().of(&cause))?;
+        bodies.iter().map(|body| self.read(body)).collect()
+    }
+
+    async fn tasks(
+        &mut self,
+        run: Option<&RunId>,
+        which: Which,
+        max: usize,
+    ) -> Result<Vec<TaskRow>> {
+        // The index on active tasks is found only by a statement that says so itself.
+        let sql = match (run, which) {
+            (Some(_), Which::Active) => {
+                "SELECT body FROM workflow_tasks WHERE run = $1 AND is_active = 1 \
+                 ORDER BY rowid LIMIT $2"
+            }
+            (Some(_), Which::All) => {
+                "SELECT body FROM workflow_tasks WHERE run = $1 ORDER BY rowid LIMIT $2"
+            }
+            (None, Which::Active) => {
+                "SELECT body FROM workflow_tasks WHERE is_active = 1 AND $1 IS NULL \
+                 ORDER BY rowid LIMIT $2"
+            }
+            (None, Which::All) => {
+                "SELECT body FROM workflow_tasks WHERE $1 IS NULL ORDER BY rowid LIMIT $2"
+            }
+        };
+        let found = sqlx::query_scalar(sql)
+            .bind(run.map(RunId::as_str))
+            .bind(limit(max))
+            .fetch_all(&mut self.connection)
+            .await;
+        let bodies: Vec<String> = found.map_err(|cause| self.fault().of(&cause))?;
+        bodies.iter().map(|body| self.read(body)).collect()
     }
 
     async fn events(&mut self, run: &RunId, after: u64, max: usize) -> Result<Vec<Event>> {

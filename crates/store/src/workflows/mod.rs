@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use agent::Clock;
 use flow::engine::{Batch, Command, Event, Found, Lookup, Notice, Refusal, RunRow, Start};
-use flow::engine::{Stop, TaskRow, TimerRow, view};
+use flow::engine::{RunStatus, Stop, TaskRow, TimerRow, view};
 use flow::{Claim, Claimed, Executed, RunId, Store, StoreError, StoreErrorKind, Stored};
-use flow::{TaskId, TextHash, Workflow};
+use flow::{TaskId, TextHash, Which, Workflow};
 use serde_json::{Map, Value};
 use tokio::sync::{Mutex, mpsc, oneshot};
 
@@ -213,6 +213,25 @@ impl<S: Shelf> Store for Workflows<S> {
                 Found::Task(row) => Ok(row),
                 _ => Ok(None),
             }
+        })
+    }
+
+    fn runs(&self, status: Option<RunStatus>, max: usize) -> Stored<'_, Vec<RunRow>> {
+        Box::pin(async move {
+            let mut shelf = self.reading.lock().await;
+            Ok(shelf.runs(status, max).await?)
+        })
+    }
+
+    fn tasks<'a>(
+        &'a self,
+        run: Option<&'a RunId>,
+        which: Which,
+        max: usize,
+    ) -> Stored<'a, Vec<TaskRow>> {
+        Box::pin(async move {
+            let mut shelf = self.reading.lock().await;
+            Ok(shelf.tasks(run, which, max).await?)
         })
     }
 

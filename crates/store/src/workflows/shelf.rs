@@ -2,8 +2,8 @@
 
 use std::future::Future;
 
-use flow::engine::{Changes, Event, Found, Lookup, Notice, TimerRow};
-use flow::{Claim, RunId, TaskId, TextHash};
+use flow::engine::{Changes, Event, Found, Lookup, Notice, RunRow, RunStatus, TaskRow, TimerRow};
+use flow::{Claim, RunId, TaskId, TextHash, Which};
 
 use crate::error::Result;
 
@@ -47,6 +47,21 @@ pub(crate) trait Shelf: Send + 'static {
         now_ms: u64,
         max: usize,
     ) -> impl Future<Output = Result<Vec<(TaskId, u64)>>> + Send;
+
+    /// The newest first.
+    fn runs(
+        &mut self,
+        status: Option<RunStatus>,
+        max: usize,
+    ) -> impl Future<Output = Result<Vec<RunRow>>> + Send;
+
+    /// The oldest first.
+    fn tasks(
+        &mut self,
+        run: Option<&RunId>,
+        which: Which,
+        max: usize,
+    ) -> impl Future<Output = Result<Vec<TaskRow>>> + Send;
 
     fn events(
         &mut self,
