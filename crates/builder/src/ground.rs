@@ -249,6 +249,10 @@ impl Tree {
         let before = Root::open(untouched.path())?;
         let mut changes = ChangeSet::new();
         for path in paths {
+            // A link is committed as where it leads, and nothing here follows it: it stays.
+            if before.kind(path)? == Some(FileKind::Symlink) {
+                continue;
+            }
             let change = match before.read(path)? {
                 Some(bytes) => Change::Write {
                     bytes,
@@ -259,7 +263,9 @@ impl Tree {
             };
             changes.put(path.clone(), change);
         }
-        root.apply(&changes)?;
+        if !changes.is_empty() {
+            root.apply(&changes)?;
+        }
         Ok(())
     }
 }

@@ -112,6 +112,17 @@ impl<'a> Site<'a> {
         self.keep(self.status(), "", edit).await
     }
 
+    /// Keeps what was done to the outside world, also with a job that was cancelled meanwhile.
+    pub(crate) async fn record(&mut self, edit: impl Fn(&mut Job)) -> Result<(), Halt> {
+        match self.store(&edit).await {
+            Err(Halt::Cancelled) => {
+                self.store(&edit).await?;
+                Err(Halt::Cancelled)
+            }
+            kept => kept,
+        }
+    }
+
     /// Tells whoever watches, and keeps it with the job.
     pub(crate) async fn say(&mut self, message: &str, detail: Option<&str>) -> Result<(), Halt> {
         if message.is_empty() {

@@ -30,13 +30,14 @@ pub(crate) async fn commit(site: &mut Site<'_>, ground: &Ground, yard: &Yard) ->
             message.to_owned(),
         ));
     };
-    let message = format!("The work is on the branch `{}`.", saved.branch);
-    site.keep(Status::Publishing, &message, |job| {
-        job.result.branch = Some(saved.branch);
-        job.result.commit = Some(saved.commit);
-        job.result.patch_file = Some(saved.patch_file);
+    site.record(|job| {
+        job.result.branch = Some(saved.branch.clone());
+        job.result.commit = Some(saved.commit.clone());
+        job.result.patch_file = Some(saved.patch_file.clone());
     })
-    .await
+    .await?;
+    let message = format!("The work is on the branch `{}`.", saved.branch);
+    site.say(&message, None).await
 }
 
 /// Pushes the branch and opens the pull request, as far as there is somewhere to go.
@@ -103,7 +104,7 @@ async fn push(site: &mut Site<'_>, ground: &Ground, branch: &Branch) -> Result<(
     let work = blocking(move || repository.push(&push));
     let (bench, id, cancel) = (site.bench, site.job.id.clone(), site.cancel.clone());
     match watched(bench, &id, &cancel, work).await? {
-        Ok(_) => site.store(|job| job.result.pushed = true).await,
+        Ok(_) => site.record(|job| job.result.pushed = true).await,
         Err(error) if error.kind() == vcs::ErrorKind::Cancelled => {
             site.check().await?;
             Err(Halt::Interrupted)
@@ -144,11 +145,11 @@ async fn open_pull(site: &mut Site<'_>, head: Branch) -> Result<(), Halt> {
         published => published,
     };
     let published = published.map_err(|error| forge_failed(&error))?;
-    site.store(|job| {
-        job.result.pr_url = Some(published.pull.url);
+    site.record(|job| {
+        job.result.pr_url = Some(published.pull.url.clone());
         job.result.pr_number = Some(published.pull.number);
-        for note in published.notes {
-            job.result.note(note);
+        for note in &published.notes {
+            job.result.note(note.clone());
         }
     })
     .await
