@@ -11,6 +11,7 @@
 
 mod support;
 
+mod builds;
 mod conformance;
 mod crash;
 mod full;

@@ -1,0 +1,33 @@
+//! Builds with the real binary: a scripted model, real git, a real remote and an emulated GitHub.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests build their own fixtures, start the binary as a user would, and fail by panicking"
+)]
+
+#[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../tasks/model.rs"]
+mod model;
+#[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../../../vcs/tests/vcs/peer.rs"]
+mod peer;
+#[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../cli/project.rs"]
+mod project;
+#[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../tasks/workshop.rs"]
+mod workshop;
+
+mod yard;
+
+mod deciding;
+mod failing;
+mod interrupted;
+mod looking;
+mod publishing;
+mod terminal;
+mod untouched;
+mod wrong;

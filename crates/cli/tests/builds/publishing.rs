@@ -1,0 +1,227 @@
+//! From a sentence to a pull request, a draft one, a pushed branch, or a local one.
+
+use serde_json::{Value, json};
+
+use crate::model::Say;
+use crate::workshop::{events, names};
+use crate::yard::{Forge, PROMPT, Yard, script, well, writes};
+
+#[test]
+fn an_approved_plan_becomes_a_pull_request() {
+    let mut yard = Yard::new(well());
+    let forge = Forge::of(&mut yard);
+    let before = yard.users();
+    let planned = yard.ends(&format!("build '{PROMPT}' --json"), 0);
+    let result = crate::workshop::result(&planned);
+    assert_eq!(result["status"], "plan_ready", "{}", planned.out);
+    assert_eq!(result["plan"]["files"][0]["path"], "a.txt");
+    assert!(names(&events(&planned)).contains(&"builder.progress"));
+    assert_eq!(result["checks"][1]["run"], "sh check.sh");
+
+    let id = result["id"].as_str().unwrap();
+    let result = yard.result(&format!("builds approve {id} --json"), 0);
+    assert_eq!(result["status"], "completed", "{result}");
+    let branch = result["result"]["branch"].as_str().unwrap();
+    assert_eq!(
+        branch,
+        format!("builder/{id}-say-something-better-in-the-file")
+    );
+    assert_eq!(forge.branches(), [branch]);
+    let commit = result["result"]["commit"].as_str().unwrap();
+    assert_eq!(
+        crate::yard::git(&forge.origin(), &["rev-parse", branch]),
+        commit
+    );
+    assert_eq!(yard.at(branch, "a.txt"), "better");
+    let message = yard.git(&["log", "-1", "--format=%B", branch]);
+    assert!(
+        message.starts_with("refactor: say something better"),
+        "{message}"
+    );
+
+    let pulls = forge.pulls();
+    assert_eq!(pulls.len(), 1, "{pulls:?}");
+    assert_eq!(pulls[0]["draft"], false);
+    assert_eq!(pulls[0]["head"]["ref"], branch);
+    assert_eq!(pulls[0]["base"]["ref"], "main");
+    assert_eq!(result["result"]["prUrl"], pulls[0]["html_url"]);
+    check_result(&result["result"]);
+    assert_eq!(yard.users(), before, "the checkout was touched");
+    assert_eq!(yard.worktrees(), (0, 0));
+}
+
+/// The result in the seed's words.
+#[track_caller]
+fn check_result(result: &Value) {
+    assert_eq!(
+        result["files"],
+        json!([{"path": "a.txt", "action": "modified", "linesAdded": 1, "linesRemoved": 1}])
+    );
+    let diff = result["diffs"][0]["diff"].as_str().unwrap();
+    assert!(diff.contains("-start\n+better\n"), "{diff}");
+    assert_eq!(
+        result["planCoverage"],
+        json!({"planned": ["a.txt"], "generated": ["a.txt"], "missing": []})
+    );
+    assert_eq!(result["impactedFiles"], json!([]));
+    assert_eq!(result["validationErrors"], json!([]));
+    assert_eq!(result["validationPassed"], true);
+    let verdicts: Vec<&Value> = result["validation"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|check| &check["verdict"])
+        .collect();
+    assert_eq!(verdicts, ["passed", "passed"]);
+    // One call for the plan, two for the files.
+    assert_eq!(
+        result["tokenUsage"],
+        json!({"input": 300, "output": 30, "cacheRead": 0, "cacheWrite": 0})
+    );
+    assert_eq!(result["cost"]["calls"], 3);
+}
+
+#[test]
+fn after_two_repairs_a_labelled_draft_says_what_is_left() {
+    let mut yard = Yard::new(script(vec![
+        writes("bad one\nbad two\nbad three\n"),
+        Say::Text("Done."),
+        writes("bad two\nbad three\n"),
+        Say::Text("Better."),
+        writes("bad three\n"),
+        Say::Text("The third has to be decided by a person."),
+    ]));
+    let forge = Forge::of(&mut yard);
+    let result = yard.result(&format!("build '{PROMPT}' --yes --json"), 1);
+    assert_eq!(result["status"], "completed_draft", "{result}");
+    assert_eq!(
+        result["result"]["validationErrors"],
+        json!(["test: a.txt: bad three"])
+    );
+    assert_eq!(result["result"]["repairAttempts"], 2);
+    let branch = result["result"]["branch"].as_str().unwrap();
+    assert!(branch.starts_with("draft/"), "{branch}");
+    assert_eq!(forge.branches(), [branch]);
+
+    let pulls = forge.pulls();
+    assert_eq!(pulls.len(), 1);
+    assert_eq!(pulls[0]["draft"], true);
+    assert_eq!(pulls[0]["labels"][0]["name"], "needs-manual-fix");
+    let body = pulls[0]["body"].as_str().unwrap();
+    for piece in [
+        PROMPT,
+        "lint",
+        "sh check.sh",
+        "a.txt: bad three",
+        "The third has to be decided by a person.",
+    ] {
+        assert!(body.contains(piece), "{piece:?} is not in {body}");
+    }
+    assert!(!body.contains("bad one"), "{body}");
+
+    let shown = yard.ends("builds show last", 0);
+    for piece in ["is a draft", "✓ lint", "✗ test", "a.txt: bad three"] {
+        assert!(shown.out.contains(piece), "{piece:?}: {}", shown.out);
+    }
+}
+
+#[test]
+fn a_repair_that_succeeds_is_a_finished_pull_request() {
+    let mut yard = Yard::new(script(vec![
+        writes("bad one\n"),
+        Say::Text("Done."),
+        writes("good\n"),
+        Say::Text("It was bad."),
+    ]));
+    let forge = Forge::of(&mut yard);
+    let result = yard.result(&format!("build '{PROMPT}' --yes --json"), 0);
+    assert_eq!(result["status"], "completed");
+    assert_eq!(result["result"]["repairAttempts"], 1);
+    assert_eq!(forge.pulls()[0]["draft"], false);
+    let told = yard.model.received().last().unwrap().to_string();
+    assert!(told.contains("a.txt: bad one"), "{told}");
+}
+
+#[test]
+fn a_push_that_a_hook_refuses_is_published_later() {
+    let mut yard = Yard::new(well());
+    let forge = Forge::of(&mut yard);
+    forge.refuse(Some("Not on a Monday."));
+    let ran = yard.ends(&format!("build '{PROMPT}' --yes --json"), 1);
+    let result = crate::workshop::result(&ran);
+    assert_eq!(result["status"], "failed");
+    assert_eq!(result["error"]["code"], "push");
+    assert_eq!(result["error"]["step"], "publishing");
+    let message = result["error"]["message"].as_str().unwrap();
+    assert!(message.contains("Not on a Monday."), "{message}");
+    assert!(ran.err.contains("builds publish"), "{}", ran.err);
+    let branch = result["result"]["branch"].as_str().unwrap();
+    assert_eq!(yard.at(branch, "a.txt"), "better");
+    let patch = result["result"]["patchFile"].as_str().unwrap();
+    assert!(std::fs::read_to_string(patch).unwrap().contains("+better"));
+    assert_eq!(forge.branches(), [""; 0]);
+
+    forge.refuse(None);
+    let asked = yard.model.received().len();
+    let result = yard.result("builds publish last --json", 0);
+    assert_eq!(result["status"], "completed");
+    assert_eq!(forge.branches(), [branch]);
+    assert_eq!(forge.pulls().len(), 1);
+    assert_eq!(yard.model.received().len(), asked, "a model was asked");
+
+    // Once more is not twice.
+    let result = yard.result("builds publish last --json", 0);
+    assert_eq!(result["status"], "completed");
+    assert_eq!(forge.pulls().len(), 1);
+}
+
+#[test]
+fn without_a_remote_there_is_a_local_branch_and_a_patch() {
+    let yard = Yard::new(well());
+    let ran = yard.ends(&format!("build '{PROMPT}' --yes"), 0);
+    for piece in [
+        "is complete",
+        "modified  a.txt (+1 -1)",
+        "✓ test",
+        "used      330 tokens in 3 calls, cost unknown",
+        "branch    builder/",
+        "patch     ",
+        "is local: there is no remote `origin`",
+    ] {
+        assert!(ran.out.contains(piece), "{piece:?}: {}", ran.out);
+    }
+    let result = &yard.last()["result"];
+    let patch = result["patchFile"].as_str().unwrap();
+    assert!(patch.starts_with(yard.path().canonicalize().unwrap().to_str().unwrap()));
+    yard.git(&["apply", patch]);
+    assert_eq!(yard.project.read("a.txt"), "better\n");
+}
+
+#[test]
+fn no_pr_keeps_the_branch_here_until_it_is_published() {
+    let mut yard = Yard::new(well());
+    let forge = Forge::of(&mut yard);
+    let result = yard.result(&format!("build '{PROMPT}' --yes --no-pr --json"), 0);
+    assert_eq!(result["status"], "completed");
+    assert_eq!(result["result"]["pushed"], false);
+    assert_eq!(forge.branches(), [""; 0]);
+    let result = yard.result("builds publish last --json", 0);
+    assert_eq!(result["result"]["pushed"], true);
+    assert_eq!(forge.pulls().len(), 1);
+}
+
+#[test]
+fn without_a_token_the_branch_is_pushed_and_that_is_said() {
+    let mut yard = Yard::new(well());
+    let forge = Forge::of(&mut yard);
+    let mut command = yard.command(&format!("build '{PROMPT}' --yes"));
+    let output = command.env_remove("GITHUB_TOKEN").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains("GITHUB_TOKEN with the token is not set"),
+        "{said}"
+    );
+    assert_eq!(forge.branches().len(), 1);
+    assert_eq!(forge.pulls().len(), 0);
+}

@@ -1,0 +1,103 @@
+//! A person at a real terminal: the plan is shown, and approved, edited or dropped.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::model::Say;
+use crate::project::Ran;
+use crate::yard::{PROMPT, Yard, script, well};
+
+const DOWN: &str = "\u{1b}[B";
+
+/// Runs on a terminal on which this is typed after that was shown.
+fn on_terminal(yard: &Yard, line: &str, editor: &str, typed: Value) -> Ran {
+    let drawloom = yard.command(line);
+    let mut command = Command::new("python3");
+    command
+        .arg(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/ai/data/on_terminal.py"
+        ))
+        .arg(typed.to_string())
+        .arg(drawloom.get_program())
+        .args(drawloom.get_args())
+        .current_dir(yard.path())
+        .env_remove("VISUAL")
+        .env_remove("GITHUB_TOKEN")
+        .env("EDITOR", editor)
+        .env("TERM", "xterm");
+    Ran::from(command.output().unwrap())
+}
+
+#[test]
+fn a_plan_is_shown_and_approved_and_the_work_is_watched() {
+    let yard = Yard::new(well());
+    let typed = json!([["What about this plan?", "\r"]]);
+    let line = format!("build '{PROMPT}' --color never");
+    let ran = on_terminal(&yard, &line, "true", typed);
+    assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);
+    let mut rest = ran.out.as_str();
+    for piece in [
+        "planning",
+        "waits for your decision",
+        "The file says something better.",
+        "modify a.txt",
+        "Approve it and build",
+        "generating",
+        "wrote     a.txt (+1 -1)",
+        "validating",
+        "Running the check `test`.",
+        "publishing",
+        "is complete",
+        "330 tokens",
+    ] {
+        let at = rest.find(piece);
+        let at = at.unwrap_or_else(|| panic!("{piece:?}: {}", ran.out));
+        rest = &rest[at + piece.len()..];
+    }
+}
+
+#[test]
+fn a_plan_is_rejected_or_left_for_later() {
+    for (keys, status) in [
+        (format!("{DOWN}{DOWN}\r"), "rejected"),
+        (format!("{DOWN}{DOWN}{DOWN}\r"), "plan_ready"),
+    ] {
+        let yard = Yard::new(well());
+        let typed = json!([["What about this plan?", keys]]);
+        let ran = on_terminal(&yard, &format!("build '{PROMPT}'"), "true", typed);
+        assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);
+        assert_eq!(yard.last()["status"], status, "{}", ran.out);
+    }
+}
+
+#[test]
+fn a_plan_is_edited_until_it_can_be_carried_out() {
+    let yard = Yard::new(script(vec![
+        Say::Calls(vec![(
+            "write_file",
+            json!({"path": "b.txt", "content": "b\n"}),
+        )]),
+        Say::Text("Done."),
+    ]));
+    // The first time it plans what cannot be, the second time what can.
+    let editor = "#!/bin/sh\nif grep -q nowhere \"$1\"; then \
+                  sed -i 's/nowhere.txt/b.txt/; s/modify/create/' \"$1\"; else \
+                  sed -i 's/a.txt/nowhere.txt/' \"$1\"; fi\n";
+    yard.project.write(".drawloom/editor.sh", editor);
+    let path = yard.path().join(".drawloom/editor.sh");
+    let editor = format!("sh {}", path.display());
+    let typed = json!([
+        ["What about this plan?", format!("{DOWN}\r")],
+        ["Edit it again?", "y"],
+        ["What about this plan?", "\r"],
+    ]);
+    let line = format!("build '{PROMPT}' --color never");
+    let ran = on_terminal(&yard, &line, &editor, typed);
+    assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);
+    assert!(ran.out.contains("E_BUILD_PLAN"), "{}", ran.out);
+    assert!(ran.out.contains("nowhere.txt"), "{}", ran.out);
+    let branch = yard.last()["result"]["branch"].as_str().unwrap().to_owned();
+    assert_eq!(yard.at(&branch, "b.txt"), "b");
+}
