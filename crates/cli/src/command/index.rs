@@ -64,6 +64,8 @@ impl Index {
             (0, _) => output::say("no line fits the budget; give `--budget` more tokens"),
             _ => {}
         }
+        // The process ends here; giving its memory back name by name would only take time.
+        std::mem::forget(indexed);
         Ok(Exit::Done)
     }
 

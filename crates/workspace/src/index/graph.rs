@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use rustc_hash::FxBuildHasher;
+
 use super::language::{self, Export, ExportKind, ImportKind, Language, Resolver};
 use super::project::{FileId, Project, Source};
 use crate::Workspace;
@@ -89,8 +91,9 @@ fn handed_on(project: &Project<'_>, stars: &[Vec<Star>], id: FileId) -> Vec<Expo
         return Vec::new();
     }
     let exports = &project.source(id).facts.exports;
-    let mut names: HashSet<&str> = exports.iter().map(|export| export.name.as_str()).collect();
-    let mut seen = HashSet::from([id]);
+    let own_names = exports.iter().map(|export| export.name.as_str());
+    let mut names: HashSet<&str, FxBuildHasher> = own_names.collect();
+    let mut seen: HashSet<FileId, FxBuildHasher> = HashSet::from_iter([id]);
     let mut found = Vec::new();
     // The line is that of the statement in this file, however far away the name is defined.
     let mut pending: Vec<(FileId, u32)> = Vec::new();

@@ -1,8 +1,9 @@
 //! Going through every file that may be read, with several threads, by handle.
 //!
-//! One thread walks the tree in order and hands out files by the directory they are in; when the
-//! others have enough to do, it takes a share itself. Nothing is looked up by path: a file is looked
-//! at and opened in the very directory in which its name was judged.
+//! One thread walks the tree in order and hands out files by the directory they are in. When many
+//! wait, it calls for help and takes a share itself, so a small tree is done by one thread: a second
+//! one would cost more than it gains. Nothing is looked up by path: a file is looked at and opened in
+//! the very directory in which its name was judged.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -25,10 +26,8 @@ use crate::{Entry, Error, ErrorKind, Kind, RelPath, Root};
 const THREADS_MAX: usize = 8;
 /// How many files one thread takes at a time.
 const FILES_PER_BATCH: usize = 16;
-/// With how many waiting batches another thread is called.
-const BATCHES_PER_CALL: usize = 4;
-/// How many batches may wait. Each keeps a directory open.
-const BATCHES_WAITING_MAX: usize = 64;
+/// How many batches may wait before another thread is called. Each may keep a directory open.
+const BATCHES_WAITING_MAX: usize = 160;
 
 /// A file that may be read by its name; not yet opened.
 pub(crate) struct Candidate<'c> {
@@ -128,28 +127,32 @@ impl Workspace {
             hand
         };
         let threads = thread::available_parallelism().map_or(1, usize::from);
+        let helpers_max = threads.min(THREADS_MAX) - 1;
         thread::scope(|scope| {
             // Threads of a given size: parsers recurse as deeply as texts are nested.
             let builder = || thread::Builder::new().stack_size(stack_bytes);
-            let (queue, perform, work) = (&queue, &perform, &work);
-            let mut walker = hand();
+            let (queue, perform, work, made) = (&queue, &perform, &work, &hand);
             let walk = move || {
-                let walked = self.hand_out(queue, |batch| perform(&mut walker, batch));
+                let (mut walker, mut helpers) = (made(), Vec::new());
+                let walked = self.hand_out(queue, |batch| {
+                    if helpers.len() < helpers_max {
+                        let helper = builder().spawn_scoped(scope, move || work(made()));
+                        // What nobody can be found to help with, the walker does alone.
+                        helpers.extend(helper.ok());
+                    }
+                    perform(&mut walker, batch);
+                });
                 queue.complete();
-                let walker = work(walker);
-                walked.map(|()| walker)
+                let mut hands = vec![work(walker)];
+                for helper in helpers {
+                    hands.push(helper.join().map_err(|_| gave_up())?);
+                }
+                walked.map(|()| hands)
             };
-            let walker = builder()
-                .spawn_scoped(scope, walk)
+            let walker = builder().spawn_scoped(scope, walk);
+            let walker = walker
                 .map_err(|source| Error::io("starting a thread for", &"the index", source))?;
-            let mut started = vec![walker];
-            for _ in 1..threads.min(THREADS_MAX) {
-                let helper = hand();
-                // The walker does alone what nobody can be found to help with.
-                let started_too = builder().spawn_scoped(scope, move || Ok(work(helper)));
-                started.extend(started_too.ok());
-            }
-            started.into_iter().map(joined).collect()
+            walker.join().unwrap_or_else(|_| Err(gave_up()))
         })
     }
 
@@ -216,12 +219,8 @@ impl Queue {
             return Some(batch);
         }
         waiting.batches.push_back(batch);
-        let is_worth_it = waiting.batches.len().is_multiple_of(BATCHES_PER_CALL);
         drop(waiting);
-        // Waking a thread for every batch costs more than it gains; at the end all are woken.
-        if is_worth_it {
-            self.news.notify_one();
-        }
+        self.news.notify_one();
         None
     }
 
@@ -252,11 +251,9 @@ impl Queue {
     }
 }
 
-fn joined<H>(thread: thread::ScopedJoinHandle<'_, Result<H, Error>>) -> Result<H, Error> {
-    thread.join().unwrap_or_else(|_| {
-        Err(Error::new(
-            ErrorKind::Io,
-            "reading the project failed: a parser gave up; please report the file it was reading",
-        ))
-    })
+fn gave_up() -> Error {
+    Error::new(
+        ErrorKind::Io,
+        "reading the project failed: a parser gave up; please report the file it was reading",
+    )
 }

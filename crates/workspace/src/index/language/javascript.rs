@@ -17,6 +17,7 @@ use oxc_allocator::Allocator;
 use oxc_ast::ast::Program;
 use oxc_parser::{ParseOptions, Parser};
 use oxc_span::SourceType;
+use rustc_hash::FxBuildHasher;
 
 use super::{Export, ExportKind, Facts, Import, ImportKind, Resolver};
 use crate::RelPath;
@@ -169,7 +170,7 @@ impl Reading {
             });
         let imports = imports.collect();
         let mut lines = Lines::new(text);
-        let mut known: HashSet<&str> = HashSet::with_capacity(self.exports.len());
+        let mut known: HashSet<&str, FxBuildHasher> = HashSet::default();
         let mut is_first = Vec::with_capacity(self.exports.len());
         // Overloads, and a type beside a value of the same name, are one name to others.
         for (_, name, _) in &self.exports {

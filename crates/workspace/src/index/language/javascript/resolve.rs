@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use oxc_resolver::{ResolveContext, ResolveOptions, ResolverGeneric, TsConfig, TsconfigDiscovery};
+use rustc_hash::FxBuildHasher;
 
 use super::packages::{self, Packages};
 use super::view::{View, absolute, inside};
@@ -45,7 +46,7 @@ pub(super) struct Modules {
     /// Configurations that rename, by folder.
     renaming: HashMap<String, Vec<Arc<TsConfig>>>,
     /// What a specifier that is no path means, by the folder it is asked from.
-    known: Mutex<HashMap<(String, String), Option<FileId>>>,
+    known: Mutex<HashMap<(String, String), Option<FileId>, FxBuildHasher>>,
 }
 
 impl Modules {
