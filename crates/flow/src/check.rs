@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use expr::Reference;
 use serde_json::Value;
 
-use crate::config::{Policy, StepType};
+use crate::config::StepType;
 use crate::error::{Code, Problem, Severity};
 use crate::id::StepId;
-use crate::workflow::{DEPTH_MAX, Edge, ITEMS_MAX, Step, When, Workflow, nearest};
+use crate::settings;
+use crate::workflow::{DEPTH_MAX, Edge, Step, When, Workflow, nearest};
 
 /// The names every expression knows.
 const NAMES: [&str; 8] = [
@@ -62,7 +63,7 @@ pub fn check(workflow: &Workflow, around: &Surroundings<'_>) -> Vec<Problem> {
     check.reachable();
     check.cycles();
     for step in workflow.steps() {
-        check.settings(step);
+        check.problems.extend(settings::check(step));
         check.expressions(step);
         check.assignees(step, around);
         match step.step_type {
@@ -369,169 +370,6 @@ impl Check<'_> {
             self.problems.push(problem.hint(hint));
         }
     }
-
-    fn settings(&mut self, step: &Step) {
-        let config = &step.config;
-        let line = step.config_line.unwrap_or(step.line);
-        let is = |kind: StepType| step.step_type == kind;
-        let joins = is(StepType::Join) || is(StepType::Foreach);
-        let placed = [
-            (
-                "branches",
-                config.branches.is_some(),
-                is(StepType::Decision),
-            ),
-            (
-                "defaultBranch",
-                config.default_branch.is_some(),
-                is(StepType::Decision),
-            ),
-            (
-                "itemsPath",
-                config.items_path.is_some(),
-                is(StepType::Foreach),
-            ),
-            (
-                "itemVariable",
-                config.item_variable.is_some(),
-                is(StepType::Foreach),
-            ),
-            (
-                "maxItems",
-                config.max_items.is_some(),
-                is(StepType::Foreach),
-            ),
-            (
-                "maxConcurrency",
-                config.max_concurrency.is_some(),
-                is(StepType::Foreach),
-            ),
-            ("awaitTag", config.await_tag.is_some(), is(StepType::Join)),
-            (
-                "awaitStepId",
-                config.await_step_id.is_some(),
-                is(StepType::Join),
-            ),
-            ("policy", config.policy.is_some(), joins),
-            ("minCount", config.min_count.is_some(), joins),
-            (
-                "minSuccessPercent",
-                config.min_success_percent.is_some(),
-                joins,
-            ),
-            (
-                "subflowId",
-                config.subflow_id.is_some(),
-                is(StepType::Subflow),
-            ),
-            (
-                "inputMapping",
-                config.input_mapping.is_some(),
-                is(StepType::Subflow),
-            ),
-            (
-                "maxDepth",
-                config.max_depth.is_some(),
-                is(StepType::Subflow),
-            ),
-            ("prompt", config.prompt.is_some(), !is(StepType::Decision)),
-        ];
-        for (name, set, fits) in placed {
-            if set && !fits {
-                let kind = step.step_type.name();
-                let message = format!(
-                    "`{name}` means nothing for `{}`, which is a {kind}.",
-                    step.id
-                );
-                self.problems
-                    .push(Problem::error(Code::Setting, line, message));
-            }
-        }
-        for (name, wrong) in ranges(step) {
-            let message = format!("`{name}` of `{}` {wrong}.", step.id);
-            self.problems
-                .push(Problem::error(Code::Setting, line, message));
-        }
-        self.schema(step, line);
-        let tag = config.await_tag.as_deref();
-        if tag.is_some_and(|tag| !tag.trim_start().starts_with("foreach:")) {
-            let message = format!("`awaitTag` of `{}` names no foreach.", step.id);
-            let problem = Problem::error(Code::Setting, line, message);
-            self.problems
-                .push(problem.hint("write \"foreach:{{parentId}}\", or use `awaitStepId`"));
-        }
-    }
-
-    fn schema(&mut self, step: &Step, line: usize) {
-        let Some(schema) = &step.config.output_schema else {
-            return;
-        };
-        let fits = matches!(schema, Value::Object(_) | Value::Bool(_));
-        let built = jsonschema::options().offline().build(schema);
-        let wrong = match built {
-            _ if !fits => Some("it is no object".to_owned()),
-            Ok(_) => None,
-            Err(error) => Some(error.to_string()),
-        };
-        if let Some(wrong) = wrong {
-            let message = format!(
-                "`outputSchema` of `{}` is no JSON Schema: {wrong}.",
-                step.id
-            );
-            self.problems
-                .push(Problem::error(Code::Setting, line, message));
-        }
-    }
-}
-
-/// Numbers that are out of their range.
-fn ranges(step: &Step) -> Vec<(&'static str, String)> {
-    let config = &step.config;
-    let mut wrong = Vec::new();
-    let mut least = |name, value: Option<u32>, min: u32| {
-        if value.is_some_and(|value| value < min) {
-            wrong.push((name, format!("must be at least {min}")));
-        }
-    };
-    least("maxItems", config.max_items, 1);
-    least("maxConcurrency", config.max_concurrency, 1);
-    least("maxVisits", config.max_visits, 1);
-    least("maxDepth", config.max_depth, 1);
-    least(
-        "retry.attempts",
-        config.retry.map(|retry| retry.attempts),
-        1,
-    );
-    if config.max_items.is_some_and(|max| max > ITEMS_MAX) {
-        wrong.push(("maxItems", format!("is over ITEMS_MAX = {ITEMS_MAX}")));
-    }
-    if config.max_depth.is_some_and(|max| max > DEPTH_MAX) {
-        wrong.push(("maxDepth", format!("is over DEPTH_MAX = {DEPTH_MAX}")));
-    }
-    let percent = config.min_success_percent;
-    if percent.is_some_and(|percent| !(0.0..=100.0).contains(&percent)) {
-        wrong.push(("minSuccessPercent", "must be from 0 to 100".to_owned()));
-    }
-    if config
-        .confidence
-        .is_some_and(|sure| !(0.0..=1.0).contains(&sure))
-    {
-        wrong.push(("confidence", "must be from 0 to 1".to_owned()));
-    }
-    if config.min_count.is_some() && percent.is_some() {
-        wrong.push((
-            "minCount",
-            "and `minSuccessPercent` cannot both be set".to_owned(),
-        ));
-    }
-    let threshold = config.min_count.is_some() || percent.is_some();
-    if threshold && matches!(config.policy, Some(Policy::Any | Policy::AllTerminal)) {
-        wrong.push((
-            "policy",
-            "does not ask how many succeed: leave out the threshold".to_owned(),
-        ));
-    }
-    wrong
 }
 
 /// The foreach steps whose items a step's own expressions see.

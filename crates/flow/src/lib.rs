@@ -26,7 +26,8 @@
 //!    can be kept);
 //! 2. make an [`engine::Batch`], or go on with the one of this transaction, and call
 //!    [`engine::decide`] with it. `Err(Stop::Rows(lookup))` says which row is lacking: fetch it,
-//!    [`engine::Batch::learn`] it, decide again. (A store whose lookups are synchronous can
+//!    [`engine::Batch::learn`] it, decide again. [`engine::likely`] says most of it
+//!    beforehand. (A store whose lookups are synchronous can
 //!    implement [`engine::Rows`] itself.)
 //! 3. `Err(Stop::Refused(…))` is the answer, and nothing was changed;
 //! 4. `Ok(decision)`: [`engine::Batch::commit`] it. After the last command of the group, write

@@ -16,6 +16,9 @@ pub(crate) struct Kind {
 
 /// Tells what a node is, or why it cannot be told.
 pub(crate) fn kind(node: &Node, config: &Config, line: usize) -> Result<Kind, Problem> {
+    if node.id == "%%" {
+        return Err(ambiguous(node, line));
+    }
     let label = one_line(&node.label.text);
     let shaped = shaped(node, &label);
     let (step_type, execution) = match (config.step_type, shaped) {

@@ -1,4 +1,11 @@
 //! Runs from their begin to their end, as data: a workflow, what happens to it, and what becomes of it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::too_many_lines,
+    reason = "a test fails by panicking, and its tables are long"
+)]
 
 mod script;
 
@@ -873,4 +880,160 @@ fn the_review_of_a_pull_request_comes_to_each_of_its_ends() {
              D~2:completed F:completed H:completed I:completed {items} run:completed"
         ),
     );
+}
+
+// What is seen and said.
+
+/// What the prompt of a task reads as.
+fn prompt(stage: &mut script::Stage, task: &str) -> String {
+    let task: flow::TaskId = format!("r/{task}").parse().unwrap();
+    let workflow = stage.workflows["main"].clone();
+    let step = workflow.step(&task.step).unwrap();
+    let text = step.config.prompt.clone().unwrap();
+    let reads = flow::expression::text_reads(&text);
+    let state = flow::engine::view(&workflow, &mut stage.memory, &task, &reads).unwrap();
+    flow::layers::prompt(step, &state).unwrap().text
+}
+
+#[test]
+fn a_prompt_sees_what_the_table_says_and_nothing_else() {
+    let workflow = with(
+        "A[List] --> C[[Each: File]]\n C --> B[Do] --> D[More] --> J[Join] --> Z[End]",
+        &[
+            (
+                "A",
+                "{\"prompt\": \"{{input.who}} {{output}} {{run.id}} {{index}}\"}",
+            ),
+            (
+                "C",
+                "{\"itemsPath\": \"output.files\", \"itemVariable\": \"file\", \"prompt\": \"{{file.path}} {{index}}/{{total}} {{parentId}} {{output.n}}\"}",
+            ),
+            (
+                "B",
+                "{\"prompt\": \"{{file.path}} {{output.score}} {{steps.C.output.score}} {{steps.A.output.n}}\"}",
+            ),
+            (
+                "D",
+                "{\"prompt\": \"{{output}} {{steps.B.output}} {{agent.id}}\", \"defaultAssigneeId\": \"ann\"}",
+            ),
+            (
+                "Z",
+                "{\"prompt\": \"{{output.results.length}} {{steps.B.output}} {{steps.A.output.n + 1}}\"}",
+            ),
+        ],
+    );
+    let mut stage = script::Stage::new(&[("main", &workflow)], json!({ "who": "you" }));
+    assert_eq!(prompt(&mut stage, "A"), "you {{output}} r {{index}}");
+    stage.line("done A {\"n\": 4, \"files\": [{\"path\": \"a\"}, {\"path\": \"b\"}]}");
+    assert_eq!(prompt(&mut stage, "C[1]/C"), "b 1/2 r/C 4");
+    stage.line("done C[1]/C {\"score\": 9}");
+    stage.line("done C[0]/C {\"score\": 1}");
+    assert_eq!(prompt(&mut stage, "C[1]/B"), "b 9 9 4");
+    stage.line("done C[1]/B \"x\"");
+    stage.line("done C[0]/B \"y\"");
+    assert_eq!(prompt(&mut stage, "C[1]/D"), "x x ann");
+    stage.line("done C[1]/D 1");
+    stage.line("done C[0]/D 1");
+    assert_eq!(prompt(&mut stage, "Z"), "2 {{steps.B.output}} 5");
+}
+
+#[test]
+fn a_taken_branch_says_what_every_condition_came_to() {
+    let mut stage = script::Stage::new(&[("main", GATE)], json!({}));
+    stage.line("done A {\"score\": 10, \"status\": \"approved\", \"items\": []}");
+    let events = &stage.memory.events[&"r".into()];
+    let decided = events.iter().find_map(|event| match &event.what {
+        flow::engine::What::Decided {
+            evaluated,
+            to,
+            after,
+            ..
+        } => Some(json!([evaluated, to, after])),
+        _ => None,
+    });
+    let expected = json!([
+        [
+            { "condition": "output.score >= 80", "result": false, "values": [["output.score", 10]] },
+            { "condition": "output.status === 'approved'", "result": true, "values": [["output.status", "approved"]] },
+        ],
+        "C",
+        "r/A",
+    ]);
+    assert_eq!(decided, Some(expected));
+}
+
+#[test]
+fn a_run_is_pinned_to_its_text() {
+    let mut stage = script::Stage::new(&[("main", "graph TD\n A[x] --> B[y]")], json!({}));
+    let other = flow::parse("graph TD\n A[x] --> C[z]").unwrap();
+    let claim = flow::engine::Command::Claim {
+        task: "r/A".parse().unwrap(),
+        worker: "w".to_owned(),
+        lease_ms: 1,
+    };
+    let refusal = stage.memory.execute(&other, &claim, 2_000).unwrap_err();
+    assert_eq!(refusal.kind, flow::engine::RefusalKind::WrongWorkflow);
+}
+
+#[test]
+fn the_same_attempt_waits_the_same_time_everywhere() {
+    let retry = flow::Retry::default();
+    let task: flow::TaskId = "r/A".parse().unwrap();
+    let waits: Vec<u64> = (1..=9)
+        .map(|n| flow::engine::backoff_ms(&retry, &task, n))
+        .collect();
+    assert_eq!(
+        waits,
+        (1..=9)
+            .map(|n| flow::engine::backoff_ms(&retry, &task, n))
+            .collect::<Vec<_>>()
+    );
+    for (n, wait) in (0_u32..).zip(&waits) {
+        let full = (5_000 << n).min(300_000);
+        assert!((full / 2..=full).contains(wait), "{n}: {wait}");
+    }
+    let other: flow::TaskId = "r/B".parse().unwrap();
+    assert_ne!(waits[3], flow::engine::backoff_ms(&retry, &other, 4));
+}
+
+#[test]
+fn a_second_start_is_refused_and_so_is_what_is_not_there() {
+    let mut stage = script::Stage::new(&[("main", "graph TD\n A[x]")], json!({}));
+    let start = flow::engine::Command::Start(flow::engine::Start::new("r", json!({})));
+    let refusal = stage.execute(&start).unwrap_err();
+    assert_eq!(json!(refusal.kind), "already_started");
+    for line in [
+        "refused no_such_task take Nowhere",
+        "refused no_such_task retry A~2",
+        "refused stale_fence late A 0 1",
+        "refused wrong_status answer A 1",
+    ] {
+        stage.line(line);
+    }
+}
+
+#[test]
+fn every_row_and_event_is_read_back_as_it_was_written() {
+    let mut stage = script::Stage::new(&[("main", include_str!("pr-review.mmd"))], json!({}));
+    for line in [
+        "done A {}",
+        "done B {\"files\": [1, 2]}",
+        "fail C[0]/C timeout",
+        "claim C[1]/C",
+    ] {
+        stage.line(line);
+    }
+    fn same<T: serde::Serialize + serde::de::DeserializeOwned + PartialEq + std::fmt::Debug>(
+        row: &T,
+    ) {
+        let text = serde_json::to_string(row).unwrap();
+        assert_eq!(serde_json::from_str::<T>(&text).unwrap(), *row);
+    }
+    let memory = &stage.memory;
+    memory.runs.values().for_each(same);
+    memory.tasks.values().for_each(same);
+    memory.groups.values().for_each(same);
+    memory.items.values().for_each(same);
+    memory.events.values().flatten().for_each(same);
+    memory.outbox.iter().for_each(same);
 }

@@ -3,7 +3,7 @@
 
 use crate::config::Execution;
 use crate::engine::Stop;
-use crate::engine::action::TaskChange;
+use crate::engine::action::{TaskChange, What};
 use crate::engine::command::{Outcome, Refusal, RefusalKind, Report};
 use crate::engine::ledger::Ledger;
 use crate::engine::rows::{Failure, FailureClass, Hold, HoldKind, Lease, Rows, TaskRow};
@@ -111,6 +111,12 @@ impl<R: Rows> Ledger<'_, R> {
                     ..TaskChange::default()
                 },
             )?;
+        }
+        for message in &report.warnings {
+            self.tell(What::Warned {
+                task: Some(task.clone()),
+                message: message.clone(),
+            })?;
         }
         // What ends after the foreach around it has nobody left to ask.
         if !matches!(report.outcome, Outcome::Completed { .. }) && self.is_sealed(&task.path)? {

@@ -5,15 +5,17 @@
 //! the error: fetch it, [`learn`](Batch::learn) it, and decide again. That suits a store whose
 //! lookups are asynchronous, and lets it fetch what many commands lack in one query.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value;
 
+use crate::config::StepType;
 use crate::engine::rows::{GroupRow, ItemRow, Place, Rows, RunRow, TaskRow, TimerRow};
 use crate::engine::status::{ItemStatus, TaskStatus};
 use crate::engine::table::Table;
-use crate::engine::{Changes, Decision, Event, Notice};
-use crate::id::{Path, RunId, TaskId};
+use crate::engine::{Changes, Command, Decision, Event, Notice};
+use crate::id::{Path, RunId, StepId, TaskId, group_of};
+use crate::workflow::{Step, Workflow};
 
 /// Something a batch does not know yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -47,6 +49,60 @@ pub enum Found {
     /// For `Active` and `ActiveWithin`.
     Tasks(Vec<TaskRow>),
     Timer(Option<TimerRow>),
+}
+
+/// What a command is going to ask for, as far as it can be told before: a store that fetches it for
+/// many commands in one query saves the turns in which each asks for it.
+#[must_use]
+pub fn likely(workflow: &Workflow, command: &Command) -> Vec<Lookup> {
+    let mut lookups = vec![Lookup::Run(command.run().clone())];
+    let (Command::Claim { task, .. }
+    | Command::Heartbeat { task, .. }
+    | Command::Report { task, .. }
+    | Command::LeaseLost { task, .. }
+    | Command::Answer { task, .. }) = command
+    else {
+        return lookups;
+    };
+    lookups.push(Lookup::Task(task.clone()));
+    if matches!(command, Command::Claim { .. } | Command::Heartbeat { .. }) {
+        return lookups;
+    }
+    for depth in (1..=task.path.items().len()).rev() {
+        if let Some((group, index)) = group_of(&task.run, &task.path.outer(depth)) {
+            lookups.push(Lookup::Group(group.clone()));
+            lookups.push(Lookup::Task(group.clone()));
+            lookups.push(Lookup::Item(group, index));
+        }
+    }
+    for step in followers(workflow, &task.step) {
+        let scope = step.scope.len().max(task.path.items().len());
+        if step.scope.len() == scope {
+            lookups.push(Lookup::Visits(Place {
+                run: task.run.clone(),
+                path: task.path.clone(),
+                step: step.id.clone(),
+            }));
+        }
+    }
+    lookups
+}
+
+/// The steps after one, decisions looked through.
+fn followers<'w>(workflow: &'w Workflow, from: &StepId) -> Vec<&'w Step> {
+    let mut found = Vec::new();
+    let mut open = vec![from.clone()];
+    let mut seen = HashSet::new();
+    while let Some(step) = open.pop() {
+        for edge in workflow.outgoing(&step) {
+            match workflow.step(&edge.to) {
+                Some(next) if next.step_type != StepType::Decision => found.push(next),
+                Some(next) if seen.insert(next.id.clone()) => open.push(next.id.clone()),
+                _ => {}
+            }
+        }
+    }
+    found
 }
 
 /// Rows that are known, and those that are to be written.

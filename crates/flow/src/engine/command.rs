@@ -139,6 +139,10 @@ pub struct Report {
     pub tags: Vec<String>,
     /// In this attempt.
     pub spent: Spent,
+    /// What the worker noticed and nobody has to act on: a `{{path}}` that leads nowhere, a value
+    /// that was cut.
+    #[serde(default)]
+    pub warnings: Vec<String>,
 }
 
 impl Report {
@@ -161,6 +165,7 @@ impl Report {
             outcome,
             tags: Vec::new(),
             spent: Spent::default(),
+            warnings: Vec::new(),
         }
     }
 }

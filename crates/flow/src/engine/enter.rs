@@ -68,7 +68,7 @@ impl<R: Rows> Ledger<'_, R> {
             step: place.step,
             visit: visits + 1,
         };
-        let run_assignee = self.the_run()?.assignee;
+        let run_assignee = self.of_run(|run| run.assignee.clone())?;
         self.create(NewTask {
             id: id.clone(),
             kind: kind_of(step, enter),

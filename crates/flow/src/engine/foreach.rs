@@ -252,7 +252,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
 
     /// Nothing of an item is active any more: it ends, once.
     pub(crate) fn end_item(&mut self, group: &TaskId, index: u32) -> Result<(), Stop<R::Error>> {
-        let over = self.the_task(group)?.status.is_terminal();
+        let over = self.of_task(group, |row| row.status.is_terminal())?;
         let closed = over || self.the_group(group)?.closed;
         let item = self.the_item(group, index)?;
         let status = match (closed, &item.failure) {

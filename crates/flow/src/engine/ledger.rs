@@ -9,9 +9,9 @@ use serde_json::Value;
 use crate::engine::action::{Action, Event, NewTask, Notice, NoticeKind, TaskChange, What};
 use crate::engine::command::{Refusal, RefusalKind};
 use crate::engine::rows::{
-    GroupRow, Hold, HoldKind, ItemRow, Pause, Place, Rows, RunRow, Spent, TaskRow, TimerRow,
+    GroupRow, Hold, HoldKind, ItemRow, Pause, Place, Rows, RunRow, TaskRow, TimerRow,
 };
-use crate::engine::status::{ItemStatus, Move, RunStatus};
+use crate::engine::status::{Move, RunStatus};
 use crate::engine::table::Table;
 use crate::engine::{Changes, Decision, Stop};
 use crate::id::{Path, RunId, StepId, TaskId};
@@ -48,18 +48,18 @@ pub(crate) struct Ledger<'a, R: Rows> {
     /// The scopes in which something ended, to be looked at when nothing else is to be done.
     /// The innermost first.
     unsettled: BTreeSet<(Reverse<usize>, Path)>,
-    input: Option<Value>,
-    runs: Table<RunId, RunRow>,
-    tasks: Table<TaskId, TaskRow>,
-    groups: Table<TaskId, GroupRow>,
-    items: Table<(TaskId, u32), ItemRow>,
-    timers: Table<(RunId, String), TimerRow>,
-    visits: HashMap<Place, u32>,
-    completed: HashMap<Place, TaskId>,
+    pub(crate) input: Option<Value>,
+    pub(crate) runs: Table<RunId, RunRow>,
+    pub(crate) tasks: Table<TaskId, TaskRow>,
+    pub(crate) groups: Table<TaskId, GroupRow>,
+    pub(crate) items: Table<(TaskId, u32), ItemRow>,
+    pub(crate) timers: Table<(RunId, String), TimerRow>,
+    pub(crate) visits: HashMap<Place, u32>,
+    pub(crate) completed: HashMap<Place, TaskId>,
     actions: Vec<Action>,
 }
 
-type Done<R, T = ()> = Result<T, Stop<<R as Rows>::Error>>;
+pub(crate) type Done<R, T = ()> = Result<T, Stop<<R as Rows>::Error>>;
 
 impl<'a, R: Rows> Ledger<'a, R> {
     pub(crate) fn new(
@@ -115,20 +115,31 @@ impl<'a, R: Rows> Ledger<'a, R> {
     // Reading: what this decision did is seen, what it did not touch comes from the store.
 
     pub(crate) fn find_run(&mut self, run: &RunId) -> Done<R, Option<RunRow>> {
+        self.load_run(run)?;
+        Ok(self.runs.get(run).flatten().cloned())
+    }
+
+    pub(crate) fn load_run(&mut self, run: &RunId) -> Done<R> {
         if self.runs.get(run).is_none() {
             let found = self.rows.run(run).map_err(Stop::Rows)?;
             self.runs.learn(run.clone(), found);
         }
-        Ok(self.runs.get(run).flatten().cloned())
+        Ok(())
+    }
+
+    /// Something about the run the command is about, without a copy of all of it.
+    pub(crate) fn of_run<T>(&mut self, read: impl FnOnce(&RunRow) -> T) -> Done<R, T> {
+        let run = self.run.clone();
+        self.load_run(&run)?;
+        match self.runs.get(&run).flatten() {
+            Some(row) => Ok(read(row)),
+            None => Err(no_run(&run)),
+        }
     }
 
     /// The run the command is about.
     pub(crate) fn the_run(&mut self) -> Done<R, RunRow> {
-        let run = self.run.clone();
-        self.find_run(&run)?.ok_or_else(|| {
-            let message = format!("There is no run `{run}`.");
-            Stop::Refused(Refusal::new(RefusalKind::NoSuchRun, message))
-        })
+        self.of_run(Clone::clone)
     }
 
     /// What the run was started with.
@@ -140,18 +151,33 @@ impl<'a, R: Rows> Ledger<'a, R> {
     }
 
     pub(crate) fn find_task(&mut self, task: &TaskId) -> Done<R, Option<TaskRow>> {
+        self.load_task(task)?;
+        Ok(self.tasks.get(task).flatten().cloned())
+    }
+
+    pub(crate) fn load_task(&mut self, task: &TaskId) -> Done<R> {
         if self.tasks.get(task).is_none() {
             let found = self.rows.task(task).map_err(Stop::Rows)?;
             self.tasks.learn(task.clone(), found);
         }
-        Ok(self.tasks.get(task).flatten().cloned())
+        Ok(())
+    }
+
+    /// Something about a task, without a copy of all of it.
+    pub(crate) fn of_task<T>(
+        &mut self,
+        task: &TaskId,
+        read: impl FnOnce(&TaskRow) -> T,
+    ) -> Done<R, T> {
+        self.load_task(task)?;
+        match self.tasks.get(task).flatten() {
+            Some(row) => Ok(read(row)),
+            None => Err(no_task(task)),
+        }
     }
 
     pub(crate) fn the_task(&mut self, task: &TaskId) -> Done<R, TaskRow> {
-        self.find_task(task)?.ok_or_else(|| {
-            let message = format!("There is no task `{task}`.");
-            Stop::Refused(Refusal::new(RefusalKind::NoSuchTask, message))
-        })
+        self.of_task(task, Clone::clone)
     }
 
     pub(crate) fn the_group(&mut self, group: &TaskId) -> Done<R, GroupRow> {
@@ -295,7 +321,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
     pub(crate) fn tell(&mut self, what: What) -> Done<R> {
         let event = Event {
             run: self.run.clone(),
-            seq: self.the_run()?.seq + 1,
+            seq: self.of_run(|run| run.seq)? + 1,
             at_ms: self.now_ms,
             what,
         };
@@ -342,7 +368,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
             task: task.clone(),
             by,
         })?;
-        let attempt = self.the_task(task)?.attempt;
+        let attempt = self.of_task(task, |row| row.attempt)?;
         if by.to().is_terminal() {
             self.unsettle(&task.path);
         }
@@ -388,206 +414,6 @@ impl<'a, R: Rows> Ledger<'a, R> {
         })?;
         self.notify(NoticeKind::RunPaused, None, reason)
     }
-
-    fn apply(&mut self, action: &Action) -> Done<R> {
-        match action {
-            Action::CreateRun { row, input } => {
-                self.runs.set(row.id.clone(), Some((**row).clone()));
-                self.input = Some(input.clone());
-            }
-            Action::CreateTask(task) => self.apply_create(task)?,
-            Action::MoveTask { task, by } => self.apply_move(task, *by)?,
-            Action::SetTask { task, change } => {
-                self.the_task(task)?;
-                let spent = change.spent;
-                if let Some(row) = self.tasks.get_mut(task) {
-                    change.put_on(row);
-                }
-                self.edit_run(|run| run.spent = added(run.spent, spent))?;
-            }
-            Action::Arrive { join, arrival } => {
-                self.the_task(join)?;
-                if let Some(row) = self.tasks.get_mut(join) {
-                    row.arrivals.push(arrival.clone());
-                }
-            }
-            Action::SetRun {
-                status,
-                reason,
-                pause,
-                ..
-            } => {
-                let ended = status.is_terminal().then_some(self.now_ms);
-                self.edit_run(|run| {
-                    run.status = *status;
-                    run.reason.clone_from(reason);
-                    run.pause.clone_from(pause);
-                    run.ended_ms = ended;
-                })?;
-            }
-            Action::SetRunResult { result, .. } => {
-                self.edit_run(|run| run.result = Some(result.clone()))?;
-            }
-            Action::Append(event) => self.edit_run(|run| run.seq = event.seq)?,
-            Action::Arm(timer) => {
-                let key = (timer.run.clone(), timer.key.clone());
-                self.timers.set(key, Some(timer.clone()));
-            }
-            Action::Disarm { run, key } => {
-                self.find_timer(run, key)?;
-                self.timers.set((run.clone(), key.clone()), None);
-            }
-            Action::Notify(_) => {}
-            grouped => self.apply_to_group(grouped)?,
-        }
-        Ok(())
-    }
-
-    fn apply_create(&mut self, task: &NewTask) -> Done<R> {
-        // Elsewhere the key is unique, and its visit is one more than the last.
-        if self.tasks.get(&task.id).flatten().is_some() {
-            return Err(broken(format!("the task `{}` exists already", task.id)));
-        }
-        let visits = self.visits(&task.id.place())?;
-        self.visits
-            .insert(task.id.place(), visits.max(task.id.visit));
-        self.tasks.set(task.id.clone(), Some(task.row()));
-        self.edit_run(|run| run.active += 1)?;
-        self.edit_item_of(&task.id, |item| item.active += 1)
-    }
-
-    fn apply_move(&mut self, task: &TaskId, by: Move) -> Done<R> {
-        let before = self.the_task(task)?;
-        if before.status != by.from() {
-            let (is, from) = (before.status.name(), by.from().name());
-            return Err(broken(format!("the task `{task}` is {is} and not {from}")));
-        }
-        let now_ms = self.now_ms;
-        if let Some(row) = self.tasks.get_mut(task) {
-            row.status = by.to();
-            row.lease = row.lease.take().filter(|_| by == Move::Claim);
-            row.ended_ms = by.to().is_terminal().then_some(now_ms);
-            if matches!(by, Move::CancelInProgress) {
-                // Whoever works on it comes too late from now on.
-                row.fence += 1;
-            }
-        }
-        if matches!(by, Move::Complete | Move::Finish) {
-            self.completed.insert(task.place(), task.clone());
-        }
-        if by.to().is_terminal() {
-            self.edit_run(|run| run.active = run.active.saturating_sub(1))?;
-            self.edit_item_of(task, |item| item.active = item.active.saturating_sub(1))?;
-        }
-        Ok(())
-    }
-
-    fn apply_to_group(&mut self, action: &Action) -> Done<R> {
-        match action {
-            Action::OpenGroup { group, items } => {
-                let total = u32::try_from(items.len()).unwrap_or(u32::MAX);
-                self.groups
-                    .set(group.clone(), Some(GroupRow::open(group, total)));
-                for (index, value) in (0_u32..).zip(items) {
-                    let item = ItemRow::waiting(group, index, value.clone());
-                    self.items.set((group.clone(), index), Some(item));
-                }
-            }
-            Action::StartItem { group, index } => {
-                self.edit_item(group, *index, |item| item.status = ItemStatus::Running)?;
-                self.edit_group(group, |row| {
-                    row.next = row.next.max(index + 1);
-                    row.running += 1;
-                })?;
-            }
-            Action::SetItemResult {
-                group,
-                index,
-                result,
-            } => {
-                self.edit_item(group, *index, |item| item.result = Some(result.clone()))?;
-            }
-            Action::SetItemFailure {
-                group,
-                index,
-                failure,
-            } => {
-                self.edit_item(group, *index, |item| item.failure = Some(failure.clone()))?;
-            }
-            Action::EndItem {
-                group,
-                index,
-                status,
-            } => {
-                self.edit_item(group, *index, |item| item.status = *status)?;
-                self.edit_group(group, |row| {
-                    row.running = row.running.saturating_sub(1);
-                    match status {
-                        ItemStatus::Succeeded => row.succeeded += 1,
-                        ItemStatus::Failed => row.failed += 1,
-                        _ => {}
-                    }
-                })?;
-            }
-            Action::ReopenItem { group, index } => {
-                let was = self.the_item(group, *index)?.status;
-                self.edit_item(group, *index, |item| {
-                    item.status = ItemStatus::Waiting;
-                    item.failure = None;
-                    item.result = None;
-                })?;
-                self.edit_group(group, |row| match was {
-                    ItemStatus::Succeeded => row.succeeded = row.succeeded.saturating_sub(1),
-                    ItemStatus::Failed => row.failed = row.failed.saturating_sub(1),
-                    _ => {}
-                })?;
-            }
-            Action::CloseGroup { group } => self.edit_group(group, |row| row.closed = true)?,
-            Action::ReopenGroup { group } => self.edit_group(group, |row| {
-                row.closed = false;
-                row.next = 0;
-            })?,
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn edit_run(&mut self, edit: impl FnOnce(&mut RunRow)) -> Done<R> {
-        let run = self.run.clone();
-        self.the_run()?;
-        if let Some(row) = self.runs.get_mut(&run) {
-            edit(row);
-        }
-        Ok(())
-    }
-
-    fn edit_group(&mut self, group: &TaskId, edit: impl FnOnce(&mut GroupRow)) -> Done<R> {
-        self.the_group(group)?;
-        if let Some(row) = self.groups.get_mut(group) {
-            edit(row);
-        }
-        Ok(())
-    }
-
-    fn edit_item(
-        &mut self,
-        group: &TaskId,
-        index: u32,
-        edit: impl FnOnce(&mut ItemRow),
-    ) -> Done<R> {
-        self.the_item(group, index)?;
-        if let Some(row) = self.items.get_mut(&(group.clone(), index)) {
-            edit(row);
-        }
-        Ok(())
-    }
-
-    fn edit_item_of(&mut self, task: &TaskId, edit: impl FnOnce(&mut ItemRow)) -> Done<R> {
-        match task.group() {
-            Some((group, index)) => self.edit_item(&group, index, edit),
-            None => Ok(()),
-        }
-    }
 }
 
 /// Whether nothing of a run should go on while a task is on hold for this.
@@ -595,15 +421,18 @@ fn pauses(kind: HoldKind) -> bool {
     kind.ends_with_pause()
 }
 
-fn added(left: Spent, right: Spent) -> Spent {
-    Spent {
-        tokens: left.tokens.saturating_add(right.tokens),
-        micros: left.micros.saturating_add(right.micros),
-    }
-}
-
 fn values<K, T>(rows: Vec<(K, Option<T>)>) -> Vec<T> {
     rows.into_iter().filter_map(|(_, row)| row).collect()
+}
+
+pub(crate) fn no_run<E>(run: &RunId) -> Stop<E> {
+    let message = format!("There is no run `{run}`.");
+    Stop::Refused(Refusal::new(RefusalKind::NoSuchRun, message))
+}
+
+pub(crate) fn no_task<E>(task: &TaskId) -> Stop<E> {
+    let message = format!("There is no task `{task}`.");
+    Stop::Refused(Refusal::new(RefusalKind::NoSuchTask, message))
 }
 
 /// What cannot be, unless a store hands out rows that do not fit together.

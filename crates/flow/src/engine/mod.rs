@@ -20,6 +20,7 @@ mod command;
 mod rows;
 mod status;
 
+mod apply;
 mod batch;
 mod ledger;
 mod table;
@@ -40,7 +41,7 @@ mod steer;
 
 pub use action::{Action, Evaluated, Event, NewTask, Notice, NoticeKind, TaskChange, What};
 pub use attempt::TURNS_MAX;
-pub use batch::{Batch, Found, Lookup};
+pub use batch::{Batch, Found, Lookup, likely};
 pub use command::{Answer, Command, Outcome, Refusal, RefusalKind, Report, Start};
 pub use failure::backoff_ms;
 pub use route::HOPS_MAX;

@@ -33,11 +33,11 @@ impl<R: Rows> Ledger<'_, R> {
     }
 
     fn settle(&mut self, path: &Path) -> Result<(), Stop<R::Error>> {
-        if self.the_run()?.status.is_terminal() {
+        if self.of_run(|run| run.status.is_terminal())? {
             return Ok(());
         }
         if self.settle_joins(path)? {
-            self.unsettle(&path);
+            self.unsettle(path);
             return Ok(());
         }
         match group_of(&self.run, path) {
@@ -48,7 +48,7 @@ impl<R: Rows> Ledger<'_, R> {
                 }
                 Ok(())
             }
-            None if self.the_run()?.active == 0 => self.end_run(RunStatus::Completed, None),
+            None if self.of_run(|run| run.active)? == 0 => self.end_run(RunStatus::Completed, None),
             None => Ok(()),
         }
     }
@@ -94,7 +94,7 @@ impl<R: Rows> Ledger<'_, R> {
         if is_end {
             self.end_of_path(row)?;
         }
-        let passed = self.the_task(&row.id)?.passed;
+        let passed = self.of_task(&row.id, |row| row.passed.clone())?;
         self.follow(
             plan,
             &Origin {
@@ -127,7 +127,9 @@ impl<R: Rows> Ledger<'_, R> {
             let Some((group, _)) = group_of(&self.run, &path.outer(depth)) else {
                 continue;
             };
-            if self.the_group(&group)?.closed || self.the_task(&group)?.status.is_terminal() {
+            if self.the_group(&group)?.closed
+                || self.of_task(&group, |row| row.status.is_terminal())?
+            {
                 return Ok(true);
             }
         }

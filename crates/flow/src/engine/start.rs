@@ -76,10 +76,11 @@ impl<R: Rows> Ledger<'_, R> {
 
     /// Refuses a workflow that is not the run's.
     pub(crate) fn belongs(&mut self) -> Result<(), Stop<R::Error>> {
-        let run = self.the_run()?;
-        if run.workflow == *self.workflow.hash() {
+        let hash = self.workflow.hash();
+        if self.of_run(|run| run.workflow == *hash)? {
             return Ok(());
         }
+        let run = self.the_run()?;
         let message = format!(
             "The run `{}` is of the workflow {}, not of {}.",
             run.id,

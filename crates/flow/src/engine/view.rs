@@ -171,9 +171,15 @@ impl<R: Rows> Ledger<'_, R> {
         if !same {
             return Ok(None);
         }
+        // Inside of its items, a foreach that has work is the work of this item.
+        let inner = view.path.items().get(depth);
+        let path = match inner {
+            Some(item) if item.foreach == *step => view.path.outer(depth + 1),
+            _ => around,
+        };
         let place = Place {
             run: self.run.clone(),
-            path: around,
+            path,
             step: step.clone(),
         };
         Ok(self.completed(&place)?.and_then(|task| task.output))

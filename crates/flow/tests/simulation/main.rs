@@ -4,8 +4,16 @@
 //! `FLOW_SEED=123 cargo nextest run -p flow --test simulation one_seed` runs one of them again, and
 //! `FLOW_SEEDS=100000 … long` as many as one has time for.
 #![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::too_many_lines,
+    reason = "a test fails by panicking, and its tables are long"
+)]
+#![allow(
     clippy::disallowed_methods,
-    reason = "a test reads its seed from the environment"
+    clippy::print_stdout,
+    reason = "a test reads its seed from the environment, and says how long it took"
 )]
 
 mod chance;
@@ -18,7 +26,7 @@ use world::World;
 fn run(seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let began = std::time::Instant::now();
-        let result = std::panic::catch_unwind(|| simulate(seed));
+        let result = std::panic::catch_unwind(|| drop(simulate(seed)));
         if std::env::var("FLOW_TIMES").is_ok() {
             println!("{seed} {:?}", began.elapsed());
         }
@@ -31,7 +39,7 @@ fn run(seeds: std::ops::Range<u64>) {
     }
 }
 
-fn simulate(seed: u64) {
+fn simulate(seed: u64) -> World {
     let mut chance = Chance::new(seed);
     let source = drawing::draw(&mut chance);
     let mut world = World::new(&source, chance);
@@ -40,6 +48,7 @@ fn simulate(seed: u64) {
         world.trouble();
     }
     world.come_to_an_end();
+    world
 }
 
 #[test]
@@ -60,6 +69,26 @@ fn seeds_of_the_third_kind() {
 #[test]
 fn seeds_of_the_fourth_kind() {
     run(30_000..30_700);
+}
+
+#[test]
+fn everything_that_can_happen_does() {
+    let mut met = std::collections::BTreeSet::new();
+    for seed in 0..400 {
+        met.extend(simulate(seed).met);
+    }
+    let moves = flow::engine::Move::ALL.map(|by| format!("{by:?}"));
+    let events = "run_started run_paused run_resumed run_ended run_reopened task_created task_moved \
+        assigned decided group_opened item_started item_ended item_reopened group_closed \
+        group_reopened arrived came_late";
+    let holds = "Failed Asked Review LoopExhausted Budget Timeout";
+    let wanted = events.split_whitespace().map(str::to_owned);
+    let wanted = wanted.chain(holds.split(' ').map(|kind| format!("hold {kind}")));
+    let missing: Vec<String> = wanted
+        .chain(moves)
+        .filter(|what| !met.contains(what))
+        .collect();
+    assert!(missing.is_empty(), "never met: {missing:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The world a run lives in: a store, workers, people, a clock, and what goes wrong with them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use flow::engine::{
@@ -38,6 +38,8 @@ pub(crate) struct World {
     held: Vec<Held>,
     ended: BTreeMap<(TaskId, u32), i32>,
     commits: u64,
+    /// The kinds of things that have happened.
+    pub(crate) met: BTreeSet<String>,
 }
 
 impl World {
@@ -59,6 +61,7 @@ impl World {
             held: Vec::new(),
             ended: BTreeMap::new(),
             commits: 0,
+            met: BTreeSet::new(),
         };
         let workflow = world.main.clone();
         let start = Command::Start(Start::new("r", json!({ "list": [1, 2] })));
@@ -573,6 +576,7 @@ impl World {
     /// What must never be decided.
     fn watch(&mut self, actions: &[Action]) {
         for action in actions {
+            self.note(action);
             match action {
                 Action::CreateTask(task) => {
                     assert!(
@@ -592,6 +596,22 @@ impl World {
                 _ => {}
             }
         }
+    }
+
+    fn note(&mut self, action: &Action) {
+        match action {
+            Action::MoveTask { by, .. } => self.met.insert(format!("{by:?}")),
+            Action::CreateTask(task) => match &task.hold {
+                Some(hold) => self.met.insert(format!("hold {:?}", hold.kind)),
+                None => false,
+            },
+            Action::Append(event) => self.met.insert(named(&event.what, "what")),
+            Action::SetTask { change, .. } => match &change.hold {
+                Some(Some(hold)) => self.met.insert(format!("hold {:?}", hold.kind)),
+                _ => false,
+            },
+            _ => false,
+        };
     }
 
     fn recount(&mut self) {
@@ -644,4 +664,9 @@ impl World {
             assert_eq!(replayed, Skeleton::of(&self.memory, run).unwrap());
         }
     }
+}
+
+/// The name of a variant, as it is kept.
+fn named(value: &impl serde::Serialize, tag: &str) -> String {
+    json!(value)[tag].as_str().unwrap_or_default().to_owned()
 }

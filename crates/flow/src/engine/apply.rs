@@ -1,0 +1,222 @@
+//! What each action does to rows: the only place where rows change.
+
+use crate::engine::action::{Action, NewTask};
+use crate::engine::ledger::{Done, Ledger, broken, no_run, no_task};
+use crate::engine::rows::{GroupRow, ItemRow, Rows, RunRow, Spent, TaskRow};
+use crate::engine::status::{ItemStatus, Move};
+use crate::id::TaskId;
+
+impl<R: Rows> Ledger<'_, R> {
+    pub(crate) fn apply(&mut self, action: &Action) -> Done<R> {
+        match action {
+            Action::CreateRun { row, input } => {
+                self.runs.set(row.id.clone(), Some((**row).clone()));
+                self.input = Some(input.clone());
+            }
+            Action::CreateTask(task) => self.apply_create(task)?,
+            Action::MoveTask { task, by } => self.apply_move(task, *by)?,
+            Action::SetTask { task, change } => {
+                self.edit_task(task, |row| change.put_on(row))?;
+                let spent = change.spent;
+                if spent != Spent::default() {
+                    self.edit_run(|run| run.spent = added(run.spent, spent))?;
+                }
+            }
+            Action::Arrive { join, arrival } => {
+                self.edit_task(join, |row| row.arrivals.push(arrival.clone()))?;
+            }
+            Action::SetRun {
+                status,
+                reason,
+                pause,
+                ..
+            } => {
+                let ended = status.is_terminal().then_some(self.now_ms);
+                self.edit_run(|run| {
+                    run.status = *status;
+                    run.reason.clone_from(reason);
+                    run.pause.clone_from(pause);
+                    run.ended_ms = ended;
+                })?;
+            }
+            Action::SetRunResult { result, .. } => {
+                self.edit_run(|run| run.result = Some(result.clone()))?;
+            }
+            Action::Append(event) => self.edit_run(|run| run.seq = event.seq)?,
+            Action::Arm(timer) => {
+                let key = (timer.run.clone(), timer.key.clone());
+                self.timers.set(key, Some(timer.clone()));
+            }
+            Action::Disarm { run, key } => {
+                self.find_timer(run, key)?;
+                self.timers.set((run.clone(), key.clone()), None);
+            }
+            Action::Notify(_) => {}
+            grouped => self.apply_to_group(grouped)?,
+        }
+        Ok(())
+    }
+
+    fn apply_create(&mut self, task: &NewTask) -> Done<R> {
+        // Elsewhere the key is unique, and its visit is one more than the last.
+        if self.tasks.get(&task.id).flatten().is_some() {
+            return Err(broken(format!("the task `{}` exists already", task.id)));
+        }
+        let visits = self.visits(&task.id.place())?;
+        self.visits
+            .insert(task.id.place(), visits.max(task.id.visit));
+        self.tasks.set(task.id.clone(), Some(task.row()));
+        self.edit_run(|run| run.active += 1)?;
+        self.edit_item_of(&task.id, |item| item.active += 1)
+    }
+
+    fn apply_move(&mut self, task: &TaskId, by: Move) -> Done<R> {
+        let before = self.of_task(task, |row| row.status)?;
+        if before != by.from() {
+            let (is, from) = (before.name(), by.from().name());
+            return Err(broken(format!("the task `{task}` is {is} and not {from}")));
+        }
+        let now_ms = self.now_ms;
+        self.edit_task(task, |row| {
+            row.status = by.to();
+            row.lease = row.lease.take().filter(|_| by == Move::Claim);
+            row.ended_ms = by.to().is_terminal().then_some(now_ms);
+            if matches!(by, Move::CancelInProgress) {
+                // Whoever works on it comes too late from now on.
+                row.fence += 1;
+            }
+        })?;
+        if matches!(by, Move::Complete | Move::Finish) {
+            self.completed.insert(task.place(), task.clone());
+        }
+        if by.to().is_terminal() {
+            self.edit_run(|run| run.active = run.active.saturating_sub(1))?;
+            self.edit_item_of(task, |item| item.active = item.active.saturating_sub(1))?;
+        }
+        Ok(())
+    }
+
+    fn apply_to_group(&mut self, action: &Action) -> Done<R> {
+        match action {
+            Action::OpenGroup { group, items } => {
+                let total = u32::try_from(items.len()).unwrap_or(u32::MAX);
+                self.groups
+                    .set(group.clone(), Some(GroupRow::open(group, total)));
+                for (index, value) in (0_u32..).zip(items) {
+                    let item = ItemRow::waiting(group, index, value.clone());
+                    self.items.set((group.clone(), index), Some(item));
+                }
+            }
+            Action::StartItem { group, index } => {
+                self.edit_item(group, *index, |item| item.status = ItemStatus::Running)?;
+                self.edit_group(group, |row| {
+                    row.next = row.next.max(index + 1);
+                    row.running += 1;
+                })?;
+            }
+            Action::SetItemResult {
+                group,
+                index,
+                result,
+            } => {
+                self.edit_item(group, *index, |item| item.result = Some(result.clone()))?;
+            }
+            Action::SetItemFailure {
+                group,
+                index,
+                failure,
+            } => {
+                self.edit_item(group, *index, |item| item.failure = Some(failure.clone()))?;
+            }
+            Action::EndItem {
+                group,
+                index,
+                status,
+            } => {
+                self.edit_item(group, *index, |item| item.status = *status)?;
+                self.edit_group(group, |row| {
+                    row.running = row.running.saturating_sub(1);
+                    match status {
+                        ItemStatus::Succeeded => row.succeeded += 1,
+                        ItemStatus::Failed => row.failed += 1,
+                        _ => {}
+                    }
+                })?;
+            }
+            Action::ReopenItem { group, index } => {
+                let was = self.the_item(group, *index)?.status;
+                self.edit_item(group, *index, |item| {
+                    item.status = ItemStatus::Waiting;
+                    item.failure = None;
+                    item.result = None;
+                })?;
+                self.edit_group(group, |row| match was {
+                    ItemStatus::Succeeded => row.succeeded = row.succeeded.saturating_sub(1),
+                    ItemStatus::Failed => row.failed = row.failed.saturating_sub(1),
+                    _ => {}
+                })?;
+            }
+            Action::CloseGroup { group } => self.edit_group(group, |row| row.closed = true)?,
+            Action::ReopenGroup { group } => self.edit_group(group, |row| {
+                row.closed = false;
+                row.next = 0;
+            })?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn edit_run(&mut self, edit: impl FnOnce(&mut RunRow)) -> Done<R> {
+        let run = self.run.clone();
+        self.load_run(&run)?;
+        match self.runs.get_mut(&run) {
+            Some(row) => edit(row),
+            None => return Err(no_run(&run)),
+        }
+        Ok(())
+    }
+
+    fn edit_task(&mut self, task: &TaskId, edit: impl FnOnce(&mut TaskRow)) -> Done<R> {
+        self.load_task(task)?;
+        match self.tasks.get_mut(task) {
+            Some(row) => edit(row),
+            None => return Err(no_task(task)),
+        }
+        Ok(())
+    }
+
+    fn edit_group(&mut self, group: &TaskId, edit: impl FnOnce(&mut GroupRow)) -> Done<R> {
+        self.the_group(group)?;
+        if let Some(row) = self.groups.get_mut(group) {
+            edit(row);
+        }
+        Ok(())
+    }
+
+    fn edit_item(
+        &mut self,
+        group: &TaskId,
+        index: u32,
+        edit: impl FnOnce(&mut ItemRow),
+    ) -> Done<R> {
+        self.the_item(group, index)?;
+        if let Some(row) = self.items.get_mut(&(group.clone(), index)) {
+            edit(row);
+        }
+        Ok(())
+    }
+
+    fn edit_item_of(&mut self, task: &TaskId, edit: impl FnOnce(&mut ItemRow)) -> Done<R> {
+        match task.group() {
+            Some((group, index)) => self.edit_item(&group, index, edit),
+            None => Ok(()),
+        }
+    }
+}
+
+fn added(left: Spent, right: Spent) -> Spent {
+    Spent {
+        tokens: left.tokens.saturating_add(right.tokens),
+        micros: left.micros.saturating_add(right.micros),
+    }
+}

@@ -1,0 +1,165 @@
+//! Settings of a step that mean nothing where they stand, or have a value they cannot have.
+
+use serde_json::Value;
+
+use crate::config::{Config, Policy, StepType};
+use crate::error::{Code, Problem};
+use crate::workflow::{DEPTH_MAX, ITEMS_MAX, Step};
+
+/// What is wrong with the settings of a step.
+pub(crate) fn check(step: &Step) -> Vec<Problem> {
+    let line = step.config_line.unwrap_or(step.line);
+    let problem = |message: String| Problem::error(Code::Setting, line, message);
+    let mut problems: Vec<Problem> = misplaced(step.step_type, &step.config)
+        .into_iter()
+        .map(|name| {
+            let kind = step.step_type.name();
+            problem(format!(
+                "`{name}` means nothing for `{}`, which is a {kind}.",
+                step.id
+            ))
+        })
+        .collect();
+    let ranges = ranges(step).into_iter();
+    problems
+        .extend(ranges.map(|(name, wrong)| problem(format!("`{name}` of `{}` {wrong}.", step.id))));
+    if let Some(wrong) = step.config.output_schema.as_ref().and_then(no_schema) {
+        problems.push(problem(format!(
+            "`outputSchema` of `{}` is no JSON Schema: {wrong}.",
+            step.id
+        )));
+    }
+    let tag = step.config.await_tag.as_deref();
+    if tag.is_some_and(|tag| !tag.trim_start().starts_with("foreach:")) {
+        let names_none = problem(format!("`awaitTag` of `{}` names no foreach.", step.id));
+        problems.push(names_none.hint("write \"foreach:{{parentId}}\", or use `awaitStepId`"));
+    }
+    problems
+}
+
+/// The settings that belong to other types of steps.
+fn misplaced(step_type: StepType, config: &Config) -> Vec<&'static str> {
+    let is = |kind: StepType| step_type == kind;
+    let joins = is(StepType::Join) || is(StepType::Foreach);
+    let placed = [
+        (
+            "branches",
+            config.branches.is_some(),
+            is(StepType::Decision),
+        ),
+        (
+            "defaultBranch",
+            config.default_branch.is_some(),
+            is(StepType::Decision),
+        ),
+        (
+            "itemsPath",
+            config.items_path.is_some(),
+            is(StepType::Foreach),
+        ),
+        (
+            "itemVariable",
+            config.item_variable.is_some(),
+            is(StepType::Foreach),
+        ),
+        (
+            "maxItems",
+            config.max_items.is_some(),
+            is(StepType::Foreach),
+        ),
+        (
+            "maxConcurrency",
+            config.max_concurrency.is_some(),
+            is(StepType::Foreach),
+        ),
+        ("awaitTag", config.await_tag.is_some(), is(StepType::Join)),
+        (
+            "awaitStepId",
+            config.await_step_id.is_some(),
+            is(StepType::Join),
+        ),
+        ("policy", config.policy.is_some(), joins),
+        ("minCount", config.min_count.is_some(), joins),
+        (
+            "minSuccessPercent",
+            config.min_success_percent.is_some(),
+            joins,
+        ),
+        (
+            "subflowId",
+            config.subflow_id.is_some(),
+            is(StepType::Subflow),
+        ),
+        (
+            "inputMapping",
+            config.input_mapping.is_some(),
+            is(StepType::Subflow),
+        ),
+        (
+            "maxDepth",
+            config.max_depth.is_some(),
+            is(StepType::Subflow),
+        ),
+        ("prompt", config.prompt.is_some(), !is(StepType::Decision)),
+    ];
+    let wrong = placed.into_iter().filter(|(_, set, fits)| *set && !fits);
+    wrong.map(|(name, _, _)| name).collect()
+}
+
+fn no_schema(schema: &Value) -> Option<String> {
+    if !matches!(schema, Value::Object(_) | Value::Bool(_)) {
+        return Some("it is no object".to_owned());
+    }
+    let built = jsonschema::options().offline().build(schema);
+    built.err().map(|error| error.to_string())
+}
+
+/// Numbers that are out of their range.
+fn ranges(step: &Step) -> Vec<(&'static str, String)> {
+    let config = &step.config;
+    let mut wrong = Vec::new();
+    let mut least = |name, value: Option<u32>, min: u32| {
+        if value.is_some_and(|value| value < min) {
+            wrong.push((name, format!("must be at least {min}")));
+        }
+    };
+    least("maxItems", config.max_items, 1);
+    least("maxConcurrency", config.max_concurrency, 1);
+    least("maxVisits", config.max_visits, 1);
+    least("maxDepth", config.max_depth, 1);
+    least(
+        "retry.attempts",
+        config.retry.map(|retry| retry.attempts),
+        1,
+    );
+    if config.max_items.is_some_and(|max| max > ITEMS_MAX) {
+        wrong.push(("maxItems", format!("is over ITEMS_MAX = {ITEMS_MAX}")));
+    }
+    if config.max_depth.is_some_and(|max| max > DEPTH_MAX) {
+        wrong.push(("maxDepth", format!("is over DEPTH_MAX = {DEPTH_MAX}")));
+    }
+    let percent = config.min_success_percent;
+    if percent.is_some_and(|percent| !(0.0..=100.0).contains(&percent)) {
+        wrong.push(("minSuccessPercent", "must be from 0 to 100".to_owned()));
+    }
+    if config
+        .confidence
+        .is_some_and(|sure| !(0.0..=1.0).contains(&sure))
+    {
+        wrong.push(("confidence", "must be from 0 to 1".to_owned()));
+    }
+    if config.min_count.is_some() && percent.is_some() {
+        wrong.push((
+            "minCount",
+            "and `minSuccessPercent` cannot both be set".to_owned(),
+        ));
+    }
+    let threshold = config.min_count.is_some() || percent.is_some();
+    if threshold && matches!(config.policy, Some(Policy::Any | Policy::AllTerminal)) {
+        wrong.push((
+            "policy",
+            "does not ask how many succeed: leave out the threshold".to_owned(),
+        ));
+    }
+    wrong
+}
