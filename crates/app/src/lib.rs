@@ -16,6 +16,7 @@ pub mod ai;
 pub mod builds;
 pub mod demo;
 pub mod doctor;
+mod executors;
 pub mod import;
 pub mod indexing;
 pub mod init;
@@ -25,6 +26,8 @@ pub mod recipes;
 pub mod settings;
 pub mod tasks;
 pub mod templates;
+pub mod worker;
+pub mod workflows;
 
 pub use error::{Code, Error, Fault, Place};
 pub use exec::Cancel;

@@ -6,7 +6,7 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use super::keys::{self, Key, Kind};
-use super::{FILE_NAME, Settings, ai, builder, mcp};
+use super::{FILE_NAME, Settings, ai, builder, mcp, workflows};
 use crate::{Code, Error, Place, nearest};
 
 pub(super) fn apply(settings: &mut Settings, path: &Path, text: &str) -> Result<(), Error> {
@@ -55,6 +55,8 @@ impl Source<'_> {
                 self.servers(settings, self.as_section(&inner, (name, value))?)?;
             } else if inner == builder::CHECKS {
                 self.checks(settings, self.as_section(&inner, (name, value))?)?;
+            } else if inner == workflows::AGENTS {
+                self.agents(settings, self.as_section(&inner, (name, value))?)?;
             } else if is_section(&inner) {
                 self.table(settings, &inner, self.as_section(&inner, (name, value))?)?;
             } else if section.is_empty() {
@@ -163,6 +165,25 @@ impl Source<'_> {
         Ok(())
     }
 
+    /// `[agents.NAME]`: the names are the user's own.
+    fn agents(&self, settings: &mut Settings, agents: &DeTable<'_>) -> Result<(), Error> {
+        for (name, value) in agents {
+            let section = format!("{}.{}", workflows::AGENTS, name.get_ref());
+            let table = self.as_section(&section, (name, value))?;
+            let agent = workflows::agent(table).map_err(|wrong| match wrong {
+                workflows::Wrong::Unknown(at, key) => {
+                    self.unknown_at(at, &key, "key", workflows::AGENT_KEYS.into_iter())
+                }
+                workflows::Wrong::Value(at, problem) => {
+                    self.error(at, format!("{section}: {problem}"))
+                }
+            })?;
+            let known = &mut settings.workflows.agents;
+            known.insert(name.get_ref().as_ref().to_owned(), agent);
+        }
+        Ok(())
+    }
+
     fn unknown<'k>(
         &self,
         name: &Name<'_>,
@@ -223,10 +244,12 @@ fn names_in(section: &str) -> impl Iterator<Item = &'static str> {
         section => name.strip_prefix(section)?.strip_prefix('.'),
     };
     let own = keys::all().filter(move |key| key.section == section);
-    let sections =
-        keys::all()
-            .map(|key| key.section)
-            .chain([ai::PRICES, builder::CHECKS, mcp::SERVERS]);
+    let sections = keys::all().map(|key| key.section).chain([
+        ai::PRICES,
+        builder::CHECKS,
+        mcp::SERVERS,
+        workflows::AGENTS,
+    ]);
     let sections: Vec<&str> = sections.filter_map(inside).collect();
     own.map(|key| key.name).chain(sections)
 }

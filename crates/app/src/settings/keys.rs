@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use super::{Color, OnConflict, Settings};
-use super::{agent, ai, builder, mcp};
+use super::{agent, ai, builder, mcp, workflows};
 use crate::surroundings::PREFIX;
 
 pub(super) struct Key {
@@ -36,6 +36,7 @@ pub(super) enum Kind {
 /// All keys, in the order of the file.
 pub(super) fn all() -> impl Iterator<Item = &'static Key> + Clone {
     let later = agent::KEYS.iter().chain(builder::KEYS);
+    let later = later.chain(workflows::KEYS);
     OWN.iter().chain(ai::KEYS).chain(later)
 }
 
@@ -264,6 +265,7 @@ pub fn commented_file() -> String {
         let _ = writeln!(text, "# {} = {}", key.name, key.default);
     }
     text.push_str(builder::CHECKS_EXAMPLE);
+    text.push_str(workflows::AGENTS_EXAMPLE);
     text.push_str(mcp::EXAMPLE);
     text
 }

@@ -6,6 +6,7 @@ mod builder;
 mod file;
 mod keys;
 mod mcp;
+mod workflows;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ pub use builder::{Builder, Forge};
 pub use keys::{commented_file, variables};
 pub use mcp::McpServer;
 pub use recipe::OnConflict;
+pub use workflows::{Agent as WorkflowAgent, Workflows};
 
 pub const FILE_NAME: &str = "drawloom.toml";
 
@@ -34,6 +36,8 @@ pub struct Settings {
     pub agent: Agent,
     /// What builds may use, and where their work goes.
     pub builder: Builder,
+    /// How runs of workflows are worked on.
+    pub workflows: Workflows,
     /// MCP servers by name.
     pub mcp: BTreeMap<String, McpServer>,
 }
@@ -76,6 +80,7 @@ impl Default for Settings {
             ai: transport::Setup::default(),
             agent: Agent::default(),
             builder: Builder::default(),
+            workflows: Workflows::default(),
             mcp: BTreeMap::new(),
         }
     }

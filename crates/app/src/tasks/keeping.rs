@@ -1,6 +1,6 @@
 //! The project's database, as tasks and plans use it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent::plan::TaskRecord;
@@ -77,6 +77,11 @@ impl Archive {
 
 /// Opens the database; `secrets` are taken out of everything that is kept.
 pub(crate) async fn open(project: &Project, secrets: Vec<Secret>) -> Result<Store, Error> {
+    open_at(&place(project), secrets).await
+}
+
+/// The same at another place.
+pub(crate) async fn open_at(place: &Path, secrets: Vec<Secret>) -> Result<Store, Error> {
     let scrub: Scrub = Arc::new(move |text: &str| {
         let clean = scrub(text, &secrets);
         (clean != text).then_some(clean)
@@ -87,7 +92,7 @@ pub(crate) async fn open(project: &Project, secrets: Vec<Secret>) -> Result<Stor
         bytes_max: None,
         pid: std::process::id(),
     };
-    Ok(Store::open(&place(project), options).await?)
+    Ok(Store::open(place, options).await?)
 }
 
 pub(super) fn new_run(kind: RunKind, name: &str, definition: &str) -> NewRun {
@@ -108,6 +113,6 @@ pub(crate) fn exists(project: &Project) -> bool {
     fs::exists(&place(project))
 }
 
-fn place(project: &Project) -> PathBuf {
+pub(crate) fn place(project: &Project) -> PathBuf {
     project.folder().join(DATABASE)
 }

@@ -72,6 +72,32 @@ pub fn run_task(job: Job<'_>, file: &Path) -> Result<Ended<TaskEnd>, Error> {
     carry_out(job, &task, &key, (&named.name, Errand::Generate))
 }
 
+/// Carries out a task that is a step of something larger: the run of this name is gone on with, or
+/// begun.
+pub(crate) fn run_step(
+    mut job: Job<'_>,
+    task: &Task,
+    (name, text): (&str, &str),
+) -> Result<Ended<TaskEnd>, Error> {
+    let key = TaskKey {
+        id: task.subtask_id.clone(),
+        fingerprint: keeping::digest(text),
+    };
+    let errand = match task.kind {
+        TaskKind::Planning => Errand::Plan,
+        _ => Errand::Generate,
+    };
+    let begun = bench::runtime()?.block_on(async {
+        let archive = Archive::open(job.project, Vec::new()).await?;
+        Ok::<_, Error>(archive.last(RunKind::Task, name).await?.is_some())
+    })?;
+    job.start = match begun {
+        true => Start::Resume,
+        false => Start::Anew,
+    };
+    carry_out(job, task, &key, (name, errand))
+}
+
 /// Asks a model for a plan that fulfils the requirements in a file.
 pub fn create_plan(
     job: Job<'_>,

@@ -1,0 +1,151 @@
+//! `code_generation`, `planning`, `validation`: a task for the agent, made from the step.
+//!
+//! The step's `config` is the task (docs/tasks.md); `prompt` is its description. Its conversation is
+//! kept, so that the next attempt goes on with it.
+
+use std::sync::Arc;
+
+use agent::Nobody;
+use agent::handlers::FailureKind;
+use exec::Cancel;
+use flow::Step;
+use flow::engine::{FailureClass, Outcome, Report, Spent};
+use serde_json::{Map, Value, json};
+
+use super::unknown_settings;
+use super::{Executor, Hands, Job, Working, failed, failed_by, fill, invalid, on_a_thread};
+use crate::tasks::{self, TaskEnd};
+
+const SETTINGS: [&str; 7] = [
+    "description",
+    "instructions",
+    "input_artifacts",
+    "output_artifacts",
+    "constraints",
+    "validation_criteria",
+    "model_preference",
+];
+
+/// The kind of task it is.
+pub(super) struct AgentTask(pub(super) &'static str);
+
+impl Executor for AgentTask {
+    fn check(&self, step: &Step) -> Vec<String> {
+        let mut problems = unknown_settings(step, &SETTINGS);
+        if problems.is_empty() {
+            let fields = step.config.config.clone().unwrap_or_default();
+            let text = self.definition(step, fields, step.config.prompt.as_deref());
+            if let Err(cause) = agent::task::read(&text, "config") {
+                problems.extend(cause.iter().map(|problem| match problem.place.as_str() {
+                    "" => format!("The task is not one: {}.", problem.message),
+                    place => format!("`{place}`: {}.", problem.message),
+                }));
+            }
+        }
+        problems
+    }
+
+    fn execute<'a>(&'a self, job: &'a Job) -> Working<'a> {
+        Box::pin(async move {
+            let fields = Value::Object(job.step.config.config.clone().unwrap_or_default());
+            let prompt = job.step.config.prompt.as_deref().unwrap_or_default();
+            let filled = fill::json(&fields, &job.state)
+                .and_then(|fields| Ok((fields, fill::text(prompt, &job.state)?)));
+            let (fields, prompt) = match filled {
+                Ok(filled) => filled,
+                Err(problem) => return invalid(problem),
+            };
+            let fields = fields.as_object().cloned().unwrap_or_default();
+            let text = self.definition(&job.step, fields, Some(&prompt));
+            let name = format!("workflow:{}", job.task.id);
+            let hands = Arc::clone(&job.hands);
+            on_a_thread(move |cancel| carry_out(&hands, (&name, &text), cancel)).await
+        })
+    }
+}
+
+impl AgentTask {
+    /// The task as its file would be.
+    fn definition(
+        &self,
+        step: &Step,
+        mut fields: Map<String, Value>,
+        prompt: Option<&str>,
+    ) -> String {
+        let id: String = step.id.as_str().chars().map(tame).collect();
+        fields.insert("subtask_id".to_owned(), json!(id));
+        fields.insert("name".to_owned(), json!(step.name));
+        fields.insert("type".to_owned(), json!(self.0));
+        let prompt = prompt.filter(|prompt| !prompt.trim().is_empty());
+        if !fields.contains_key("description") {
+            let described = prompt.or(step.config.description.as_deref());
+            fields.insert(
+                "description".to_owned(),
+                json!(described.unwrap_or(&step.name)),
+            );
+        } else if let Some(prompt) = prompt {
+            fields.insert("raw_text".to_owned(), json!(prompt));
+        }
+        Value::Object(fields).to_string()
+    }
+}
+
+/// Ids of tasks are narrower than those of steps.
+fn tame(c: char) -> char {
+    match c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') {
+        true => c,
+        false => '_',
+    }
+}
+
+fn carry_out(hands: &Hands, (name, text): (&str, &str), cancel: Cancel) -> Report {
+    let task = match agent::task::read(text, "config") {
+        Ok(task) => task,
+        Err(problems) => return invalid(problems.to_string()),
+    };
+    let job = tasks::Job {
+        project: &hands.project,
+        surroundings: &hands.surroundings,
+        wish: hands.wish.clone(),
+        start: tasks::Start::Resume,
+        observer: &mut Nobody,
+        cancel,
+    };
+    match tasks::run_step(job, &task, (name, text)) {
+        Ok(ended) => judge(ended.came),
+        Err(error) => failed_by(&error),
+    }
+}
+
+fn judge(came: TaskEnd) -> Report {
+    let (outcome, usage) = match came {
+        Ok(result) => {
+            let usage = result.report.usage.clone();
+            let output = serde_json::to_value(&result).unwrap_or_default();
+            let partial = false;
+            (Outcome::Completed { output, partial }, usage)
+        }
+        Err(failure) => {
+            let usage = failure.report.usage.clone();
+            let report = match failure.kind {
+                FailureKind::Stopped(agent::Kind::Budget) => Report::of(Outcome::OverBudget {
+                    reason: failure.message.clone(),
+                }),
+                FailureKind::Stopped(agent::Kind::Cancelled) => {
+                    failed(FailureClass::Cancelled, failure.message.clone())
+                }
+                FailureKind::Stopped(agent::Kind::Model) => {
+                    failed(FailureClass::Unavailable, failure.message.clone())
+                }
+                _ => failed(FailureClass::Failed, failure.message.clone()),
+            };
+            (report.outcome, usage)
+        }
+    };
+    let mut report = Report::of(outcome);
+    report.spent = Spent {
+        tokens: usage.all.usage.total(),
+        micros: usage.all.micro_usd,
+    };
+    report
+}

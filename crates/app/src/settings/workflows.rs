@@ -1,0 +1,120 @@
+//! The keys of `[workflows]` and the sections `[agents.NAME]`: how runs are worked on, and by whom.
+
+use std::collections::BTreeMap;
+
+use toml::de::DeTable;
+
+use super::keys::{Key, Kind, size};
+
+/// Everything `[workflows]` can say, and the agents.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workflows {
+    /// How many tasks one worker does at a time.
+    pub concurrency: usize,
+    /// How long a task is a worker's without a word from it.
+    pub lease_seconds: u64,
+    pub run_tokens_max: Option<u64>,
+    pub run_usd_max: Option<f64>,
+    /// Where runs are kept; the project's own file if left out.
+    pub database: Option<String>,
+    pub agents: BTreeMap<String, Agent>,
+}
+
+/// Somebody with a prompt of their own, whom steps name as `defaultAssigneeId`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Agent {
+    pub display_name: String,
+    pub prompt: String,
+}
+
+impl Default for Workflows {
+    fn default() -> Self {
+        Self {
+            concurrency: 8,
+            lease_seconds: 30,
+            run_tokens_max: None,
+            run_usd_max: None,
+            database: None,
+            agents: BTreeMap::new(),
+        }
+    }
+}
+
+/// The section whose sections are agents.
+pub(super) const AGENTS: &str = "agents";
+
+/// How `[agents]` is shown; commented out, because the names are the user's own.
+pub(super) const AGENTS_EXAMPLE: &str = "
+# Agents that steps of workflows name as `defaultAssigneeId` (docs/workflows.md).
+# [agents.code-reviewer]
+# name = \"Code Review Agent\"  # for example
+# prompt = \"You are an expert code reviewer.\"  # for example
+";
+
+pub(super) const AGENT_KEYS: [&str; 2] = ["name", "prompt"];
+
+/// What is wrong with an agent's section.
+pub(super) enum Wrong {
+    /// No such key; where it stands.
+    Unknown(usize, String),
+    /// A value that does not fit; where it stands.
+    Value(usize, String),
+}
+
+pub(super) fn agent(table: &DeTable<'_>) -> Result<Agent, Wrong> {
+    let mut agent = Agent::default();
+    for (name, value) in table {
+        let at = value.span().start;
+        let text = value.get_ref().as_str().map(str::to_owned);
+        let key = name.get_ref().as_ref();
+        let text = text.ok_or_else(|| Wrong::Value(at, format!("`{key}` must be a string")));
+        match key {
+            "name" => agent.display_name = text?,
+            "prompt" => agent.prompt = text?,
+            other => return Err(Wrong::Unknown(name.span().start, other.to_owned())),
+        }
+    }
+    Ok(agent)
+}
+
+pub(super) const KEYS: &[Key] = &[
+    Key {
+        section: "workflows",
+        name: "concurrency",
+        kind: Kind::Count(|settings, count| settings.workflows.concurrency = size(count)),
+        about: &["How many tasks of workflows one process works on at a time (docs/workflows.md)."],
+        default: "8",
+    },
+    Key {
+        section: "workflows",
+        name: "lease_seconds",
+        kind: Kind::Count(|settings, count| settings.workflows.lease_seconds = count),
+        about: &[
+            "After so long without a word, a worker counts as dead and its tasks go to others.",
+        ],
+        default: "30",
+    },
+    Key {
+        section: "workflows",
+        name: "run_tokens_max",
+        kind: Kind::Count(|settings, count| settings.workflows.run_tokens_max = Some(count)),
+        about: &["What one run may spend before it pauses, in tokens."],
+        default: "1000000  # for example",
+    },
+    Key {
+        section: "workflows",
+        name: "run_usd_max",
+        kind: Kind::Number(f64::MAX, |settings, usd| {
+            settings.workflows.run_usd_max = Some(usd);
+        }),
+        about: &["The same in US dollars."],
+        default: "5.0  # for example",
+    },
+    Key {
+        section: "workflows",
+        name: "database",
+        kind: Kind::Text(|settings, url| settings.workflows.database = Some(url)),
+        about: &["Where runs are kept; DRAWLOOM_DATABASE_URL and `--database` override it."],
+        default: r#""sqlite:.drawloom/drawloom.db"  # for example"#,
+    },
+];

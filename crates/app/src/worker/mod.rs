@@ -1,0 +1,373 @@
+//! The worker: claims tasks, does them, says so, and keeps timers and leases.
+//!
+//! Everything another process would need is in the store. A worker that dies leaves leases that end;
+//! whoever comes next takes the tasks over. One that is asked to stop claims nothing more, lets what
+//! is under way end, and gives back what does not.
+
+mod bench;
+mod timers;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use exec::Cancel;
+use flow::engine::{Command, Event, RunStatus};
+use flow::{Claim, RunId, Store, StoreError, StoreErrorKind, TaskId};
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::Error;
+use crate::executors::Hands;
+use crate::workflows::Standing;
+
+/// How soon it is looked again when there was nothing to do, and how late at most.
+const IDLE_MS_FIRST: u64 = 20;
+const IDLE_MS_MAX: u64 = 500;
+/// How often it is looked whether a run that is worked on was cancelled.
+const LOOK_MS: u64 = 400;
+/// How long what is under way may take to end after a worker was asked to stop.
+const GRACE: Duration = Duration::from_secs(3);
+/// How long a database that cannot be reached is waited for.
+const UNAVAILABLE_MAX: Duration = Duration::from_secs(60);
+/// How many events a watcher gets at a time.
+const EVENTS_MAX: usize = 1_000;
+
+/// What a worker is to do.
+#[derive(Clone, Debug)]
+pub struct Order {
+    pub name: String,
+    pub concurrency: usize,
+    pub lease: Duration,
+    /// Only tasks of these assignees; empty means of anybody.
+    pub assignees: Vec<String>,
+    pub until: Until,
+}
+
+/// When a worker is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// When it is asked to stop.
+    Stopped,
+    /// When nothing is left that it could do.
+    Idle,
+    /// When this run has ended, or waits for somebody. Nothing else is worked on but what it
+    /// starts.
+    Settled(RunId),
+}
+
+/// How a worker ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// It was asked to; so many tasks were given back.
+    Stopped {
+        given_back: usize,
+    },
+    Idle,
+    Settled(Standing),
+}
+
+/// Sees what happens.
+pub trait Watcher {
+    /// The next events of the run that is waited for, or of every run that is worked on.
+    fn events(&mut self, events: &[Event]);
+
+    /// Nothing happened for a moment.
+    fn tick(&mut self) {}
+}
+
+/// Sees nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nobody;
+
+impl Watcher for Nobody {
+    fn events(&mut self, _events: &[Event]) {}
+}
+
+pub(crate) struct Worker<'o> {
+    store: Arc<dyn Store>,
+    hands: Arc<Hands>,
+    order: &'o Order,
+}
+
+/// What is under way.
+struct Shift {
+    running: BTreeMap<TaskId, Held>,
+    /// Tasks whose work has ended; their report is on its way.
+    done: mpsc::UnboundedReceiver<TaskId>,
+    tell_done: mpsc::UnboundedSender<TaskId>,
+    /// The runs that are worked on, where it is not all of them.
+    family: BTreeSet<RunId>,
+    seen: BTreeMap<RunId, u64>,
+    beaten: Instant,
+    looked: Instant,
+    idle_ms: u64,
+}
+
+struct Held {
+    fence: u64,
+    abort: AbortHandle,
+}
+
+impl<'o> Worker<'o> {
+    pub(crate) fn new(store: Arc<dyn Store>, hands: Arc<Hands>, order: &'o Order) -> Worker<'o> {
+        Worker {
+            store,
+            hands,
+            order,
+        }
+    }
+
+    /// Works until it is done or asked to stop.
+    pub(crate) async fn work(
+        &self,
+        watcher: &mut dyn Watcher,
+        cancel: &Cancel,
+    ) -> Result<Ended, Error> {
+        let mut shift = Shift::begin(&self.order.until);
+        let mut unavailable: Option<Instant> = None;
+        let ended = loop {
+            if cancel.is_cancelled() {
+                break self.stop(&mut shift, watcher).await;
+            }
+            match self.round(&mut shift, watcher).await {
+                Ok(Some(ended)) => break Ok(ended),
+                Ok(None) => unavailable = None,
+                Err(error) if error.kind == StoreErrorKind::Unavailable => {
+                    let since = *unavailable.get_or_insert_with(Instant::now);
+                    if since.elapsed() > UNAVAILABLE_MAX {
+                        break Err(error.into());
+                    }
+                    sleep(Duration::from_millis(IDLE_MS_MAX)).await;
+                }
+                Err(error) => break Err(error.into()),
+            }
+        };
+        shift.running.values().for_each(|held| held.abort.abort());
+        ended
+    }
+
+    /// Claims, waits for something to happen, and keeps what has to be kept.
+    async fn round(
+        &self,
+        shift: &mut Shift,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Option<Ended>, StoreError> {
+        let fired = timers::tend(&*self.store, &self.hands.project).await?;
+        let claimed = self.claim(shift).await?;
+        self.keep_leases(shift).await?;
+        self.show(shift, watcher).await?;
+        if fired + claimed > 0 {
+            shift.idle_ms = IDLE_MS_FIRST;
+        } else if shift.running.is_empty()
+            && let Some(ended) = self.is_done(shift).await?
+        {
+            self.show(shift, watcher).await?;
+            return Ok(Some(ended));
+        }
+        // Whoever is full, or found nothing, waits; a report wakes them at once.
+        let is_full = shift.running.len() >= self.order.concurrency;
+        if fired + claimed == 0 || is_full {
+            let wait = Duration::from_millis(shift.idle_ms);
+            match timeout(wait, shift.done.recv()).await {
+                Ok(Some(task)) => shift.ended(&task),
+                _ => {
+                    shift.idle_ms = (shift.idle_ms * 2).min(IDLE_MS_MAX);
+                    watcher.tick();
+                }
+            }
+        } else {
+            tokio::task::yield_now().await;
+        }
+        shift.drain();
+        Ok(None)
+    }
+
+    async fn claim(&self, shift: &mut Shift) -> Result<usize, StoreError> {
+        let mut claimed = 0;
+        let runs: Vec<Option<RunId>> = match &self.order.until {
+            Until::Settled(_) => shift.family.iter().cloned().map(Some).collect(),
+            _ => vec![None],
+        };
+        for run in runs {
+            let max = self.order.concurrency.saturating_sub(shift.running.len());
+            if max == 0 {
+                break;
+            }
+            let claim = Claim {
+                worker: self.order.name.clone(),
+                max,
+                lease_ms: self.lease_ms(),
+                assignees: self.order.assignees.clone(),
+                run,
+            };
+            for one in self.store.claim(claim).await? {
+                claimed += 1;
+                let task = one.task.id.clone();
+                let fence = one.task.fence;
+                let tell_done = shift.tell_done.clone();
+                let work = bench::attend(
+                    Arc::clone(&self.store),
+                    Arc::clone(&self.hands),
+                    one,
+                    tell_done,
+                );
+                let abort = tokio::spawn(work).abort_handle();
+                shift.running.insert(task, Held { fence, abort });
+            }
+        }
+        Ok(claimed)
+    }
+
+    fn lease_ms(&self) -> u64 {
+        u64::try_from(self.order.lease.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Tells the store that we live, and stops what is not ours any more.
+    async fn keep_leases(&self, shift: &mut Shift) -> Result<(), StoreError> {
+        if shift.running.is_empty() {
+            return Ok(());
+        }
+        if shift.beaten.elapsed() > self.order.lease / 3 {
+            shift.beaten = Instant::now();
+            let held = shift.running.iter();
+            let held: Vec<(TaskId, u64)> = held
+                .map(|(task, held)| (task.clone(), held.fence))
+                .collect();
+            for (task, _) in self.store.heartbeat(&held, self.lease_ms()).await? {
+                shift.drop_task(&task);
+            }
+        }
+        if shift.looked.elapsed() > Duration::from_millis(LOOK_MS) {
+            shift.looked = Instant::now();
+            let runs: BTreeSet<RunId> = shift.running.keys().map(|task| task.run.clone()).collect();
+            for run in runs {
+                let row = self.store.run(&run).await?;
+                let is_over = row.is_none_or(|row| {
+                    matches!(row.status, RunStatus::Cancelled | RunStatus::Failed)
+                });
+                if is_over {
+                    shift.drop_run(&run);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn is_done(&self, shift: &mut Shift) -> Result<Option<Ended>, StoreError> {
+        match &self.order.until {
+            Until::Stopped => Ok(None),
+            Until::Idle => {
+                let is_early = shift.idle_ms < IDLE_MS_MAX;
+                Ok((!is_early).then_some(Ended::Idle))
+            }
+            Until::Settled(run) => {
+                let (standing, family) = crate::workflows::standing_of(&*self.store, run).await?;
+                shift.family = family;
+                Ok(match standing {
+                    Standing::Going => None,
+                    settled => Some(Ended::Settled(settled)),
+                })
+            }
+        }
+    }
+
+    async fn show(&self, shift: &mut Shift, watcher: &mut dyn Watcher) -> Result<(), StoreError> {
+        let runs: BTreeSet<RunId> = match &self.order.until {
+            Until::Settled(_) => shift.family.clone(),
+            _ => shift
+                .seen
+                .keys()
+                .cloned()
+                .chain(shift.running.keys().map(|task| task.run.clone()))
+                .collect(),
+        };
+        for run in runs {
+            let mut after = *shift.seen.get(&run).unwrap_or(&0);
+            loop {
+                let events = self.store.events(&run, after, EVENTS_MAX).await?;
+                let Some(last) = events.last() else { break };
+                after = last.seq;
+                watcher.events(&events);
+            }
+            let is_over = self.order.until == Until::Stopped
+                && !shift.running.keys().any(|task| task.run == run);
+            match is_over {
+                true => shift.seen.remove(&run),
+                false => shift.seen.insert(run, after),
+            };
+        }
+        Ok(())
+    }
+
+    /// Lets what is under way end, and gives back what does not.
+    async fn stop(&self, shift: &mut Shift, watcher: &mut dyn Watcher) -> Result<Ended, Error> {
+        let begun = Instant::now();
+        while !shift.running.is_empty() && begun.elapsed() < GRACE {
+            if let Ok(Some(task)) = timeout(Duration::from_millis(50), shift.done.recv()).await {
+                shift.ended(&task);
+            }
+            watcher.tick();
+        }
+        let left = std::mem::take(&mut shift.running);
+        let given_back = left.len();
+        for (task, held) in left {
+            held.abort.abort();
+            let fence = held.fence;
+            // A refusal means that it has ended meanwhile.
+            let _ = self
+                .store
+                .execute(Command::LeaseLost { task, fence })
+                .await?;
+        }
+        self.show(shift, watcher).await?;
+        Ok(Ended::Stopped { given_back })
+    }
+}
+
+impl Shift {
+    fn begin(until: &Until) -> Shift {
+        let (tell_done, done) = mpsc::unbounded_channel();
+        Shift {
+            running: BTreeMap::new(),
+            done,
+            tell_done,
+            family: match until {
+                Until::Settled(run) => BTreeSet::from([run.clone()]),
+                _ => BTreeSet::new(),
+            },
+            seen: BTreeMap::new(),
+            beaten: Instant::now(),
+            looked: Instant::now(),
+            idle_ms: IDLE_MS_FIRST,
+        }
+    }
+
+    fn ended(&mut self, task: &TaskId) {
+        self.running.remove(task);
+        self.idle_ms = IDLE_MS_FIRST;
+    }
+
+    fn drain(&mut self) {
+        while let Ok(task) = self.done.try_recv() {
+            self.ended(&task);
+        }
+    }
+
+    /// Stops the work on a task; its processes end with it.
+    fn drop_task(&mut self, task: &TaskId) {
+        if let Some(held) = self.running.remove(task) {
+            held.abort.abort();
+        }
+    }
+
+    fn drop_run(&mut self, run: &RunId) {
+        self.running.retain(|task, held| {
+            if task.run == *run {
+                held.abort.abort();
+            }
+            task.run != *run
+        });
+    }
+}

@@ -1,0 +1,76 @@
+//! What is due: timers, leases that have ended, and the runs of subflows.
+
+use flow::engine::{ChildEnd, ChildRun, Command, Due, RefusalKind, Start, TimerRow};
+use flow::{Store, StoreError};
+
+use crate::Project;
+use crate::workflows::text_of;
+
+/// How many are taken at a time.
+const DUE_MAX: usize = 100;
+
+/// Fires what is due. Gives how much it was.
+pub(super) async fn tend(store: &dyn Store, project: &Project) -> Result<usize, StoreError> {
+    let mut fired = 0;
+    for (task, fence) in store.expired(DUE_MAX).await? {
+        // Refused means that there was a word of it meanwhile.
+        if store
+            .execute(Command::LeaseLost { task, fence })
+            .await?
+            .is_ok()
+        {
+            fired += 1;
+        }
+    }
+    for timer in store.due(DUE_MAX).await? {
+        if fire(store, project, timer).await? {
+            fired += 1;
+        }
+    }
+    Ok(fired)
+}
+
+async fn fire(store: &dyn Store, project: &Project, timer: TimerRow) -> Result<bool, StoreError> {
+    if let Due::StartChild { child } = &timer.due
+        && let Err(message) = start_child(store, project, child).await?
+    {
+        let command = Command::ChildEnded {
+            task: child.parent.clone(),
+            end: ChildEnd::Failed { message },
+        };
+        return Ok(store.execute(command).await?.is_ok());
+    }
+    let fire = Command::Fire {
+        run: timer.run,
+        key: timer.key,
+    };
+    Ok(store.execute(fire).await?.is_ok())
+}
+
+/// Starts the run of a subflow; the sentence says why it cannot be.
+async fn start_child(
+    store: &dyn Store,
+    project: &Project,
+    child: &ChildRun,
+) -> Result<Result<(), String>, StoreError> {
+    let name = &child.subflow;
+    let text = match text_of(project, name) {
+        Ok(Some(text)) => text,
+        Ok(None) => return Ok(Err(format!("There is no workflow `{name}` here."))),
+        Err(error) => return Ok(Err(error.to_string())),
+    };
+    if let Err(error) = flow::parse(&text) {
+        return Ok(Err(format!("The workflow `{name}` is none: {error}")));
+    }
+    let hash = store.keep_workflow(&text).await?;
+    let start = Start {
+        parent: Some(child.parent.clone()),
+        depth: child.depth,
+        ..Start::new(child.run.as_str(), child.input.clone())
+    };
+    Ok(match store.start(&hash, start).await? {
+        Ok(_) => Ok(()),
+        Err(refusal) if refusal.kind == RefusalKind::AlreadyStarted => Ok(()),
+        Err(refusal) => Err(refusal.message),
+    })
+}

@@ -1,0 +1,293 @@
+//! The loom: a project's database of runs, opened for starting, looking and steering.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use flow::engine::{Command, Event, RefusalKind, RunRow, RunStatus, Start, TaskRow};
+use flow::{RunId, Store, StoreError, StoreErrorKind, TaskId, Which, Workflow};
+use serde_json::Value;
+use tokio::runtime::Runtime;
+
+use super::reading::Sheet;
+use super::standing::{self, Standing};
+use super::token;
+use crate::ai::{Errand, Wish, model};
+use crate::executors::Hands;
+use crate::tasks::{bench, keeping};
+use crate::worker::{self, Order, Watcher};
+use crate::{Cancel, Code, Error, Project, Surroundings};
+
+/// How many events are read at a time.
+const EVENTS_MAX: usize = 5_000;
+/// How many tasks of one run are listed.
+const TASKS_MAX: usize = 20_000;
+/// How the newest run can be called.
+const LAST: &str = "last";
+
+/// The runs of a project, and whoever works on them.
+pub struct Loom {
+    runtime: Runtime,
+    store: Arc<dyn Store>,
+    hands: Arc<Hands>,
+}
+
+/// A run to begin.
+#[derive(Clone, Debug, Default)]
+pub struct Begin {
+    pub input: Value,
+    pub tags: Vec<String>,
+    pub assignee: Option<String>,
+}
+
+impl Loom {
+    /// Opens the database: the one given, that of DRAWLOOM_DATABASE_URL or of the settings, or the
+    /// project's own.
+    pub fn open(
+        project: Arc<Project>,
+        surroundings: &Surroundings,
+        wish: Wish,
+        database: Option<&str>,
+    ) -> Result<Loom, Error> {
+        let place = database_place(&project, surroundings, database)?;
+        let runtime = bench::runtime()?;
+        let source = model::Source::open(&project, surroundings, &wish, Errand::Answer)?;
+        let secrets = source.secrets();
+        let store = runtime.block_on(async {
+            let store = keeping::open_at(&place, secrets).await?;
+            Ok::<_, Error>(store.workflows().await?)
+        })?;
+        Ok(Loom {
+            runtime,
+            store,
+            hands: Arc::new(Hands {
+                project,
+                surroundings: surroundings.clone(),
+                wish,
+            }),
+        })
+    }
+
+    pub fn project(&self) -> &Project {
+        &self.hands.project
+    }
+
+    /// Begins a run of a workflow that was found to be fine.
+    pub fn start(&self, sheet: &Sheet, begin: Begin) -> Result<RunId, Error> {
+        let id = new_id()?;
+        self.runtime.block_on(async {
+            let hash = self.store.keep_workflow(&sheet.source).await?;
+            let start = Start {
+                assignee: begin.assignee,
+                tags: begin.tags,
+                ..Start::new(id.as_str(), begin.input)
+            };
+            refused(self.store.start(&hash, start).await?)?;
+            Ok(id)
+        })
+    }
+
+    /// Works: on everything there is, or on one run until it ends or waits for somebody.
+    pub fn work(
+        &self,
+        order: &Order,
+        watcher: &mut dyn Watcher,
+        cancel: &Cancel,
+    ) -> Result<worker::Ended, Error> {
+        let worker = worker::Worker::new(Arc::clone(&self.store), Arc::clone(&self.hands), order);
+        self.runtime.block_on(worker.work(watcher, cancel))
+    }
+
+    /// Does something to a run or a task.
+    pub fn execute(&self, command: Command) -> Result<(), Error> {
+        self.runtime
+            .block_on(async { refused(self.store.execute(command).await?) })
+    }
+
+    /// Refuses a token that is not the task's.
+    pub fn check_token(&self, task: &TaskId, given: &str) -> Result<(), Error> {
+        token::check(&self.hands.project, task, given)
+    }
+
+    /// The run that a person means: its id, the begin of one, or `last`.
+    pub fn find(&self, text: &str) -> Result<RunRow, Error> {
+        self.runtime.block_on(async {
+            if let Some(run) = self.store.run(&RunId::new(text)).await? {
+                return Ok(run);
+            }
+            let runs = self.store.runs(None, TASKS_MAX).await?;
+            let mut fitting = runs
+                .into_iter()
+                .filter(|run| text == LAST || run.id.as_str().starts_with(text));
+            match (fitting.next(), text == LAST || fitting.next().is_none()) {
+                (Some(run), true) => Ok(run),
+                (Some(_), false) => {
+                    let message = format!("several runs begin with `{text}`");
+                    Err(Error::new(Code::NotFound, message).hint("give more of the id"))
+                }
+                (None, _) => Err(
+                    Error::new(Code::NotFound, format!("there is no run `{text}`"))
+                        .hint("`drawloom runs list` lists them"),
+                ),
+            }
+        })
+    }
+
+    pub fn runs(&self, status: Option<RunStatus>, max: usize) -> Result<Vec<RunRow>, Error> {
+        Ok(self.runtime.block_on(self.store.runs(status, max))?)
+    }
+
+    pub fn run(&self, run: &RunId) -> Result<Option<RunRow>, Error> {
+        Ok(self.runtime.block_on(self.store.run(run))?)
+    }
+
+    pub fn input(&self, run: &RunId) -> Result<Value, Error> {
+        let input = self.runtime.block_on(self.store.input(run))?;
+        Ok(input.unwrap_or_default())
+    }
+
+    pub fn tasks(&self, run: Option<&RunId>, which: Which) -> Result<Vec<TaskRow>, Error> {
+        Ok(self
+            .runtime
+            .block_on(self.store.tasks(run, which, TASKS_MAX))?)
+    }
+
+    /// The task of this name.
+    pub fn task(&self, name: &str) -> Result<TaskRow, Error> {
+        let id = self.task_id(name)?;
+        let found = self.runtime.block_on(self.store.task(&id))?;
+        found.ok_or_else(|| {
+            Error::new(Code::NotFound, format!("there is no task `{id}`"))
+                .hint("`drawloom tasks list` lists them")
+        })
+    }
+
+    /// The name of a task, whose run may be written as for [`Loom::find`].
+    fn task_id(&self, name: &str) -> Result<TaskId, Error> {
+        let wrong = |cause: flow::NoTaskId| Error::new(Code::Usage, cause.to_string());
+        let mut id: TaskId = name.parse().map_err(wrong)?;
+        id.run = self.find(id.run.as_str())?.id;
+        Ok(id)
+    }
+
+    /// Everything that happened to a run.
+    pub fn events(&self, run: &RunId) -> Result<Vec<Event>, Error> {
+        self.runtime.block_on(async {
+            let mut events: Vec<Event> = Vec::new();
+            loop {
+                let after = events.last().map_or(0, |event| event.seq);
+                let more = self.store.events(run, after, EVENTS_MAX).await?;
+                if more.is_empty() {
+                    return Ok(events);
+                }
+                events.extend(more);
+            }
+        })
+    }
+
+    /// The text a run is pinned to.
+    pub fn workflow(&self, run: &RunRow) -> Result<Arc<Workflow>, Error> {
+        let found = self.runtime.block_on(self.store.workflow(&run.workflow))?;
+        found.ok_or_else(|| {
+            let message = format!(
+                "the workflow of the run `{}` is not in the database",
+                run.id
+            );
+            Error::new(Code::Database, message).hint("restore the database from a backup")
+        })
+    }
+
+    /// What a task is asked, with its references filled in.
+    pub fn prompt(&self, task: &TaskRow) -> Result<String, Error> {
+        let Some(run) = self.run(&task.id.run)? else {
+            return Ok(String::new());
+        };
+        let workflow = self.workflow(&run)?;
+        let Some(step) = workflow.step(&task.id.step) else {
+            return Ok(String::new());
+        };
+        let Some(prompt) = &step.config.prompt else {
+            return Ok(step.config.description.clone().unwrap_or_default());
+        };
+        let reads = flow::expression::text_reads(prompt);
+        let state = self.runtime.block_on(self.store.view(&task.id, &reads))?;
+        let filled = flow::layers::prompt(step, &state);
+        Ok(filled.map_or_else(|_| prompt.clone(), |filled| filled.text))
+    }
+
+    pub fn standing(&self, run: &RunId) -> Result<Standing, Error> {
+        let (standing, _) = self.runtime.block_on(standing::of(&*self.store, run))?;
+        Ok(standing)
+    }
+}
+
+/// Where the runs are kept.
+pub fn database_place(
+    project: &Project,
+    surroundings: &Surroundings,
+    given: Option<&str>,
+) -> Result<PathBuf, Error> {
+    let variable = surroundings
+        .variables
+        .get("DRAWLOOM_DATABASE_URL")
+        .map(String::as_str);
+    let setting = project.settings.workflows.database.as_deref();
+    let Some(url) = given.or(variable).or(setting).filter(|url| !url.is_empty()) else {
+        return Ok(keeping::place(project));
+    };
+    if url.starts_with("postgres:") || url.starts_with("postgresql:") {
+        let message = "this version of drawloom keeps runs in SQLite only";
+        return Err(Error::new(Code::Database, message)
+            .hint("leave the database out, or give a file: sqlite:PATH"));
+    }
+    let path = url.strip_prefix("sqlite:").unwrap_or(url);
+    let path = path.strip_prefix("//").unwrap_or(path);
+    if path.is_empty() || path.contains("://") {
+        let message = format!("`{url}` is no database");
+        return Err(Error::new(Code::Usage, message).hint("give a file: sqlite:PATH"));
+    }
+    Ok(match given {
+        Some(_) => surroundings.path(path.as_ref()),
+        None => project.folder().join(path),
+    })
+}
+
+/// Ids sort by time and are short enough to be typed.
+fn new_id() -> Result<RunId, Error> {
+    use agent::Clock as _;
+    let mut bytes = [0_u8; 4];
+    getrandom::fill(&mut bytes).map_err(|cause| {
+        Error::new(
+            Code::Command,
+            format!("the system gives no random bytes: {cause}"),
+        )
+    })?;
+    let now_ms = crate::tasks::clock::SystemClock.now_ms();
+    Ok(RunId::new(format!(
+        "{:09x}{:08x}",
+        now_ms / 100,
+        u32::from_be_bytes(bytes)
+    )))
+}
+
+fn refused(executed: flow::Executed) -> Result<(), Error> {
+    executed.map(|_| ()).map_err(|refusal| {
+        let code = match refusal.kind {
+            RefusalKind::NoSuchRun | RefusalKind::NoSuchTask => Code::NotFound,
+            RefusalKind::BadOutput => Code::Data,
+            RefusalKind::Limit => Code::Limit,
+            RefusalKind::Broken | RefusalKind::WrongWorkflow => Code::Database,
+            _ => Code::Conflict,
+        };
+        Error::new(code, refusal.message)
+    })
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        let code = match error.kind {
+            StoreErrorKind::NoSuchWorkflow => Code::NotFound,
+            _ => Code::Database,
+        };
+        Error::new(code, error.message)
+    }
+}

@@ -1,0 +1,15 @@
+//! Workflows: read and checked, started, looked at and steered; their runs are kept in the project's
+//! database and worked on by [`crate::worker`].
+
+mod exchange;
+mod loom;
+mod reading;
+mod standing;
+pub(crate) mod token;
+
+pub use exchange::{Imported, export, import};
+pub use loom::{Begin, Loom, database_place};
+pub(crate) use reading::text_of;
+pub use reading::{Sheet, WORKFLOWS_DIR, names, read, read_text};
+pub use standing::Standing;
+pub(crate) use standing::of as standing_of;

@@ -1,0 +1,197 @@
+//! Workflows as files: found by path or by name, parsed, and checked against what is around them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use flow::{Code as ProblemCode, Execution, Problem, Severity, Step, StepType, Workflow};
+use workspace::{RelPath, fs};
+
+use crate::executors;
+use crate::{Code, Error, Project, Surroundings};
+
+/// Where a project's workflows are.
+pub const WORKFLOWS_DIR: &str = ".drawloom/workflows";
+/// How their files end.
+const ENDING: &str = ".mmd";
+
+/// A workflow's text and what is to be said about it.
+#[derive(Debug)]
+pub struct Sheet {
+    /// The file, as the person named it.
+    pub shown: String,
+    /// What subflows call it.
+    pub name: String,
+    pub source: String,
+    /// Nothing where the text is no workflow.
+    pub workflow: Option<Workflow>,
+    /// Errors and warnings, from the top of the text.
+    pub problems: Vec<Problem>,
+}
+
+impl Sheet {
+    /// Whether it can be run.
+    pub fn is_fine(&self) -> bool {
+        self.workflow.is_some() && flow::is_fine(&self.problems)
+    }
+}
+
+/// Reads the workflow in a file, or the one of this name in the project.
+pub fn read(project: &Project, surroundings: &Surroundings, given: &Path) -> Result<Sheet, Error> {
+    let path = surroundings.path(given);
+    if let Some(source) = fs::read_text(&path)? {
+        let name = given
+            .file_stem()
+            .map(|stem| stem.to_string_lossy().into_owned());
+        return Ok(read_text(
+            project,
+            (&given.display().to_string(), &name.unwrap_or_default()),
+            source,
+        ));
+    }
+    let name = given.display().to_string();
+    match text_of(project, &name)? {
+        Some(source) => Ok(read_text(project, (&place(&name), &name), source)),
+        None => {
+            let names = names(project)?;
+            let hint = match crate::nearest(&name, names.iter().map(String::as_str)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None if names.is_empty() => {
+                    format!("name a file, or put workflows into {WORKFLOWS_DIR}")
+                }
+                None => format!("workflows here: {}", names.join(", ")),
+            };
+            let message = format!("there is no file and no workflow `{name}`");
+            Err(Error::new(Code::NotFound, message).hint(hint))
+        }
+    }
+}
+
+/// Reads a text as a workflow; what is wrong with it is part of the answer.
+pub fn read_text(project: &Project, (shown, name): (&str, &str), source: String) -> Sheet {
+    let mut sheet = Sheet {
+        shown: shown.to_owned(),
+        name: name.to_owned(),
+        workflow: None,
+        problems: Vec::new(),
+        source,
+    };
+    let workflow = match flow::parse(&sheet.source) {
+        Ok(workflow) => workflow,
+        Err(error) => {
+            sheet.problems = error.problems().to_vec();
+            return sheet;
+        }
+    };
+    let others = others(project, name);
+    let mut known: BTreeMap<String, &Workflow> = BTreeMap::new();
+    for (other, workflow) in &others {
+        known.insert(other.clone(), workflow);
+    }
+    known.insert(name.to_owned(), &workflow);
+    let around = flow::Surroundings {
+        assignees: Some(assignees(project, &workflow)),
+        workflows: Some(known),
+        name: Some(name.to_owned()),
+    };
+    sheet.problems = flow::check(&workflow, &around);
+    sheet
+        .problems
+        .extend(workflow.steps().iter().flat_map(handled));
+    sheet
+        .problems
+        .sort_by_key(|problem| (problem.line, problem.severity));
+    sheet.workflow = Some(workflow);
+    sheet
+}
+
+/// The names of the project's workflows.
+pub fn names(project: &Project) -> Result<Vec<String>, Error> {
+    let folder = RelPath::parse(WORKFLOWS_DIR)?;
+    if !fs::exists(&project.folder().join(WORKFLOWS_DIR)) {
+        return Ok(Vec::new());
+    }
+    let files = project.root.walk(&folder)?;
+    let names = files.into_iter().filter_map(|entry| {
+        let inside = entry.path.strip_prefix(&folder)?;
+        let name = inside.as_str().strip_suffix(ENDING)?.to_owned();
+        Some(name)
+    });
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    Ok(names)
+}
+
+/// The text of a workflow of the project: by the name of its file, or by its title.
+pub(crate) fn text_of(project: &Project, name: &str) -> Result<Option<String>, Error> {
+    if let Ok(path) = RelPath::parse(&place(name))
+        && let Some(text) = project.root.read_text(&path)?
+    {
+        return Ok(Some(text));
+    }
+    for other in names(project)? {
+        let text = project.root.read_text(&RelPath::parse(&place(&other))?)?;
+        let title = text.as_deref().and_then(|text| flow::parse(text).ok());
+        if title.is_some_and(|workflow| workflow.name() == Some(name)) {
+            return Ok(text);
+        }
+    }
+    Ok(None)
+}
+
+fn place(name: &str) -> String {
+    format!("{WORKFLOWS_DIR}/{name}{ENDING}")
+}
+
+/// The other workflows that are ones; a broken one is reported where it is checked itself.
+fn others(project: &Project, name: &str) -> Vec<(String, Workflow)> {
+    let mut others = Vec::new();
+    for other in names(project).unwrap_or_default() {
+        let path = RelPath::parse(&place(&other));
+        let text = path
+            .ok()
+            .and_then(|path| project.root.read_text(&path).ok().flatten());
+        let workflow = text.and_then(|text| flow::parse(&text).ok());
+        if let Some(workflow) = workflow.filter(|_| other != name) {
+            if let Some(title) = workflow.name().filter(|title| *title != name) {
+                others.push((title.to_owned(), workflow.clone()));
+            }
+            others.push((other, workflow));
+        }
+    }
+    others
+}
+
+/// The agents of the settings, and whoever does manual steps: people are not listed anywhere.
+fn assignees(project: &Project, workflow: &Workflow) -> BTreeSet<String> {
+    let agents = project.settings.workflows.agents.keys().cloned();
+    let manual = workflow
+        .steps()
+        .iter()
+        .filter(|step| step.execution == Execution::Manual);
+    let people = manual.filter_map(|step| step.config.default_assignee_id.clone());
+    let fallbacks = workflow.steps().iter();
+    let fallbacks = fallbacks.filter_map(|step| step.config.fallback_assignee_id.clone());
+    agents.chain(people).chain(fallbacks).collect()
+}
+
+/// What the handler of a step says about it.
+fn handled(step: &Step) -> Vec<Problem> {
+    let works = match step.step_type {
+        StepType::Task | StepType::Foreach | StepType::Join => {
+            step.execution == Execution::Automated
+        }
+        StepType::Decision | StepType::Subflow => false,
+    };
+    if !works || (step.config.handler.is_none() && step.config.config.is_none()) {
+        return Vec::new();
+    }
+    let executor = executors::of(step.config.handler.unwrap_or_default());
+    let problems = executor.check(step).into_iter().map(|message| Problem {
+        severity: Severity::Error,
+        code: ProblemCode::Setting,
+        message: format!("`{}`: {message}", step.id),
+        hint: None,
+        line: step.config_line.unwrap_or(step.line),
+    });
+    problems.collect()
+}
