@@ -15,6 +15,8 @@ pub enum Kind {
     Full,
     /// Somebody else kept it locked for too long.
     Busy,
+    /// The server is gone, or gave the transaction up: the same again may work.
+    Lost,
     /// The run belongs to another process that lives.
     Locked,
     /// There is no such run.
@@ -23,6 +25,8 @@ pub enum Kind {
     Io,
     /// What was asked for does not fit what is stored.
     Conflict,
+    /// What was given cannot be kept as it is.
+    Invalid,
 }
 
 /// Something that could not be stored or read.

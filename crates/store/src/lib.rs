@@ -16,11 +16,18 @@
 
 mod error;
 mod lock;
+mod people;
 mod record;
+mod schedules;
 mod workflows;
 
+mod postgres;
 mod sqlite;
 
 pub use error::{Error, Kind, Result};
-pub use record::{NewRun, RunId, RunKind, RunRecord, RunState, Spent};
+pub use people::{AGENT_PROMPT_BYTES_MAX, DISPLAY_NAME_CHARS_MAX, EMAIL_CHARS_MAX, SLUG_CHARS_MAX};
+pub use people::{Nature, People, Role, Slug, User, Who};
+pub use postgres::{Hints, Postgres, PostgresOptions};
+pub use record::{Kept, NewRun, RunId, RunKind, RunRecord, RunState, Spent};
+pub use schedules::{Firing, Schedule, Schedules};
 pub use sqlite::{Conversation, Options, Run, Scrub, Store};

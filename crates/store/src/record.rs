@@ -1,6 +1,12 @@
 //! The records as callers see them, whatever engine keeps them.
 
 use std::fmt;
+use std::pin::Pin;
+
+use crate::error::Result;
+
+/// What a port answers, once it is on the disk.
+pub type Kept<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
 /// The number of a run, as people name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

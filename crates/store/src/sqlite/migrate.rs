@@ -12,7 +12,7 @@ use crate::error::{Error, Kind, Result};
 /// `DRWL`: tells our files from others' that are SQLite too.
 const APPLICATION_ID: i32 = 0x4452_574c;
 
-const STEPS: [(i64, &str, &str); 3] = [
+const STEPS: [(i64, &str, &str); 4] = [
     (1, "agent", include_str!("migrations/0001_agent.sql")),
     (2, "builds", include_str!("migrations/0002_builds.sql")),
     (
@@ -20,6 +20,7 @@ const STEPS: [(i64, &str, &str); 3] = [
         "workflows",
         include_str!("migrations/0003_workflows.sql"),
     ),
+    (4, "people", include_str!("migrations/0004_people.sql")),
 ];
 
 pub(super) async fn run(connection: &mut SqliteConnection, fault: &Fault<'_>) -> Result<()> {

@@ -4,8 +4,10 @@ mod builds;
 mod fault;
 mod journal;
 mod migrate;
+mod people;
 mod plan;
 mod runs;
+mod schedules;
 mod workflows;
 
 use std::borrow::Cow;

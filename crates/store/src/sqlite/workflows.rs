@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use flow::engine::{
     Changes, Event, Found, GroupRow, ItemRow, Lookup, Notice, Place, RunRow, RunStatus, TaskRow,
-    TaskStatus, TimerRow,
+    TimerRow,
 };
-use flow::{Claim, Execution, Path, RunId, TaskId, TextHash, Which};
+use flow::{Claim, Path, RunId, TaskId, TextHash, Which};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use sqlx::sqlite::SqliteConnection;
 use super::fault::Fault;
 use super::{Scrub, count, integer};
 use crate::error::{Error, Kind, Result};
-use crate::workflows::Shelf;
+use crate::workflows::{Shelf, columns};
 
 /// A connection, and what it needs to say what went wrong.
 pub(super) struct Rows {
@@ -125,7 +125,7 @@ impl Rows {
         let found = sqlx::query_scalar(
             "SELECT coalesce(max(visit), 0) FROM workflow_tasks WHERE place = $1",
         )
-        .bind(place_name(place))
+        .bind(columns::place(place))
         .fetch_one(&mut self.connection)
         .await;
         let visits: i64 = found.map_err(|cause| self.fault().of(&cause))?;
@@ -177,7 +177,9 @@ impl Shelf for Rows {
             Lookup::Input(run) => Found::Input(self.one::<Value>(INPUT, run.as_str()).await?),
             Lookup::Task(task) => Found::Task(self.one(TASK, &task.to_string()).await?),
             Lookup::Visits(place) => Found::Visits(self.visits(place).await?),
-            Lookup::Completed(place) => Found::Task(self.one(COMPLETED, &place_name(place)).await?),
+            Lookup::Completed(place) => {
+                Found::Task(self.one(COMPLETED, &columns::place(place)).await?)
+            }
             Lookup::Group(group) => {
                 Found::Group(self.one::<GroupRow>(GROUP, &group.to_string()).await?)
             }
@@ -191,6 +193,12 @@ impl Shelf for Rows {
                 Found::Timer(found.into_iter().next())
             }
         })
+    }
+
+    async fn find_runs(&mut self, runs: &[RunId]) -> Result<Vec<RunRow>> {
+        let sql = "SELECT body FROM workflow_runs \
+                   WHERE id IN (SELECT value FROM json_each($1)) AND $2 = ''";
+        self.many(sql, &json!(runs).to_string(), "").await
     }
 
     async fn find_tasks(&mut self, tasks: &[TaskId]) -> Result<Vec<(Lookup, Found)>> {
@@ -231,21 +239,21 @@ impl Shelf for Rows {
     }
 
     async fn write(&mut self, changes: &Changes) -> Result<()> {
-        self.put(PUT_RUNS, columns(&changes.runs, run_columns)?)
+        self.put(PUT_RUNS, documents(&changes.runs, run_columns)?)
             .await?;
         let inputs = changes.inputs.iter();
         let inputs = inputs.map(|(run, input)| json!([run, input.to_string()]));
         self.put(PUT_INPUTS, inputs.collect()).await?;
-        self.put(PUT_TASKS, columns(&changes.tasks, task_columns)?)
+        self.put(PUT_TASKS, documents(&changes.tasks, task_columns)?)
             .await?;
         self.put(
             PUT_GROUPS,
-            columns(&changes.groups, |row, body| json!([row.id, body]))?,
+            documents(&changes.groups, |row, body| json!([row.id, body]))?,
         )
         .await?;
         self.put(
             PUT_ITEMS,
-            columns(&changes.items, |row, body| {
+            documents(&changes.items, |row, body| {
                 json!([row.group, row.index, body])
             })?,
         )
@@ -260,21 +268,21 @@ impl Shelf for Rows {
             .collect();
         self.put(
             PUT_TIMERS,
-            columns(timers, |row, body| {
+            documents(timers, |row, body| {
                 json!([row.run, row.key, integer(row.at_ms), body])
             })?,
         )
         .await?;
         self.put(
             PUT_EVENTS,
-            columns(&changes.events, |row, body| {
+            documents(&changes.events, |row, body| {
                 json!([row.run, integer(row.seq), body])
             })?,
         )
         .await?;
         self.put(
             PUT_NOTICES,
-            columns(&changes.notices, |_, body| json!([body]))?,
+            documents(&changes.notices, |_, body| json!([body]))?,
         )
         .await
     }
@@ -453,7 +461,7 @@ const PUT_NOTICES: &str =
 const DROP_NOTICES: &str =
     "DELETE FROM workflow_notices WHERE id IN (SELECT value FROM json_each($1))";
 
-fn columns<'r, T: Serialize + 'r>(
+fn documents<'r, T: Serialize + 'r>(
     rows: impl IntoIterator<Item = &'r T>,
     columns: impl Fn(&T, String) -> Value,
 ) -> Result<Vec<Value>> {
@@ -478,35 +486,20 @@ fn run_columns(row: &RunRow, body: String) -> Value {
 }
 
 fn task_columns(row: &TaskRow, body: String) -> Value {
-    let is_claimable = row.status == TaskStatus::Pending && row.execution == Execution::Automated;
-    let ready_ms = is_claimable.then(|| integer(row.ready_ms));
-    let lease = row.lease.as_ref();
-    let lease = lease.filter(|_| row.status == TaskStatus::InProgress);
-    let lease_ms = lease.map(|lease| integer(lease.until_ms));
+    let task = columns::task(row);
     json!([
         row.id,
         row.id.run,
         row.id.path,
-        place_name(&row.id.place()),
+        task.place,
         row.id.visit,
         row.status,
         row.assignee,
-        ready_ms,
-        lease_ms,
-        i64::from(!row.status.is_terminal()),
+        task.ready_ms.map(integer),
+        task.lease_ms.map(integer),
+        i64::from(task.is_active),
         body,
     ])
-}
-
-/// The name of a step's first visit stands for the place.
-fn place_name(place: &Place) -> String {
-    let first = TaskId {
-        run: place.run.clone(),
-        path: place.path.clone(),
-        step: place.step.clone(),
-        visit: 1,
-    };
-    first.to_string()
 }
 
 impl Rows {

@@ -4,11 +4,13 @@
 //! One alone is not kept waiting for others. When a transaction fails, its orders are tried one by
 //! one, so that nobody's order fails because of a neighbour's.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use agent::Clock;
 use flow::engine::{
-    Batch, Command, Decision, Lookup, Refusal, RefusalKind, Rows as _, Start, Stop, decide,
+    Batch, Command, Decision, Found, Lookup, Refusal, RefusalKind, Rows as _, Start, Stop, decide,
 };
 use flow::{
     Claim, Claimed, Executed, RunId, StoreError, StoreErrorKind, TaskId, TextHash, Workflow,
@@ -17,10 +19,15 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::shelf::Shelf;
 use super::texts::Texts;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 
 /// How many orders one transaction takes.
 const ORDERS_MAX: usize = 512;
+
+/// How often a transaction is tried when the server is gone or gives it up, and how long is waited
+/// the first time; then twice as long each time.
+const TRIES_MAX: u32 = 8;
+const TRY_MS: u64 = 10;
 
 /// What was ordered; what it changes is on the disk before it is answered.
 #[derive(Clone)]
@@ -66,7 +73,7 @@ impl<S: Shelf> Desk<S> {
                         let _ = one.answer.send(Ok(answer));
                     }
                 }
-                Err(_) if waiting.len() > 1 => {
+                Err(error) if waiting.len() > 1 && error.kind() != Kind::Lost => {
                     for one in waiting.drain(..) {
                         self.serve_alone(one).await;
                     }
@@ -89,7 +96,22 @@ impl<S: Shelf> Desk<S> {
         });
     }
 
+    /// Deciding changes nothing, so that a transaction that was lost can be decided anew.
     async fn transact(&mut self, orders: &[Order]) -> Result<Vec<Answer>> {
+        let mut tries = 1;
+        loop {
+            match self.transact_once(orders).await {
+                Err(error) if error.kind() == Kind::Lost && tries < TRIES_MAX => {
+                    let wait_ms = TRY_MS << tries.min(7);
+                    tokio::time::sleep(Duration::from_millis(wait_ms)).await;
+                    tries += 1;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    async fn transact_once(&mut self, orders: &[Order]) -> Result<Vec<Answer>> {
         self.shelf.begin().await?;
         match self.decide_all(orders).await {
             Ok(answers) => {
@@ -105,6 +127,9 @@ impl<S: Shelf> Desk<S> {
 
     async fn decide_all(&mut self, orders: &[Order]) -> Result<Vec<Answer>> {
         let mut batch = Batch::new();
+        // All at once and in order, so that transactions do not wait for each other in a circle.
+        let runs: BTreeSet<RunId> = orders.iter().flat_map(runs_of).cloned().collect();
+        self.learn_runs(&mut batch, runs).await?;
         let tasks: Vec<TaskId> = orders.iter().flat_map(tasks_of).cloned().collect();
         self.learn(&mut batch, &tasks).await?;
         let mut answers = Vec::with_capacity(orders.len());
@@ -150,6 +175,8 @@ impl<S: Shelf> Desk<S> {
         // What the orders before this one made ready is found, too.
         self.shelf.write(&batch.flush()).await?;
         let ready = self.shelf.ready(claim, self.clock.now_ms()).await?;
+        let runs = ready.iter().map(|task| task.run.clone()).collect();
+        self.learn_runs(batch, runs).await?;
         self.learn(batch, &ready).await?;
         let mut claimed = Vec::with_capacity(ready.len());
         for task in ready {
@@ -252,6 +279,21 @@ impl<S: Shelf> Desk<S> {
         }
     }
 
+    async fn learn_runs(&mut self, batch: &mut Batch, runs: BTreeSet<RunId>) -> Result<()> {
+        let unknown = runs.into_iter().filter(|run| batch.run(run).is_err());
+        let unknown: Vec<RunId> = unknown.collect();
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        for row in self.shelf.find_runs(&unknown).await? {
+            batch.learn(Lookup::Run(row.id.clone()), Found::Run(Some(row)));
+        }
+        for run in unknown {
+            batch.learn(Lookup::Run(run), Found::Run(None));
+        }
+        Ok(())
+    }
+
     /// What orders about these tasks will ask for first, in a few questions instead of many.
     async fn learn(&mut self, batch: &mut Batch, tasks: &[TaskId]) -> Result<()> {
         if tasks.len() < 2 {
@@ -261,6 +303,15 @@ impl<S: Shelf> Desk<S> {
             batch.learn(lookup, found);
         }
         Ok(())
+    }
+}
+
+fn runs_of(order: &Order) -> Vec<&RunId> {
+    match order {
+        Order::Start(_, start) => vec![&start.run],
+        Order::Execute(command) => vec![command.run()],
+        Order::Heartbeat(tasks, _) => tasks.iter().map(|(task, _)| &task.run).collect(),
+        Order::KeepText(_) | Order::Claim(_) | Order::Acknowledge(_) => Vec::new(),
     }
 }
 
@@ -278,9 +329,8 @@ fn tasks_of(order: &Order) -> Vec<&TaskId> {
 
 impl From<Error> for StoreError {
     fn from(error: Error) -> StoreError {
-        use crate::error::Kind;
         let kind = match error.kind() {
-            Kind::Busy | Kind::Locked => StoreErrorKind::Unavailable,
+            Kind::Busy | Kind::Locked | Kind::Lost => StoreErrorKind::Unavailable,
             Kind::Corrupt | Kind::Missing => StoreErrorKind::Corrupt,
             Kind::Newer => StoreErrorKind::TooNew,
             _ => StoreErrorKind::NotKept,

@@ -3,6 +3,7 @@
 //! Whatever changes something is an order, and goes to the desk, which groups what waits into one
 //! transaction. Whatever only reads has a connection of its own and waits for nobody.
 
+pub(crate) mod columns;
 mod desk;
 mod shelf;
 mod texts;

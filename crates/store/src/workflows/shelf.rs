@@ -21,6 +21,9 @@ pub(crate) trait Shelf: Send + 'static {
     /// until its end.
     fn find(&mut self, lookup: &Lookup) -> impl Future<Output = Result<Found>> + Send;
 
+    /// Those of these runs that there are, each this transaction's until its end.
+    fn find_runs(&mut self, runs: &[RunId]) -> impl Future<Output = Result<Vec<RunRow>>> + Send;
+
     /// Many at once; what is not there is found, too.
     fn find_tasks(
         &mut self,

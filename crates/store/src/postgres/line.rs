@@ -1,0 +1,257 @@
+//! A connection that is made anew when it is lost, and a transaction on it whose end is known even if
+//! the connection is lost in the middle of its commit.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+use agent::Clock;
+use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, PgRow};
+use sqlx::{Arguments as _, ConnectOptions as _, Encode, Postgres, Row as _, Type};
+
+use super::fault::{Fault, is_gone};
+use crate::error::{Error, Kind, Result};
+
+/// How often the server's time is asked for, in milliseconds.
+const TIME_MS: u64 = 10_000;
+
+/// How often, and how long apart, the server is asked what became of a commit.
+const LOOKS_MAX: u32 = 60;
+const LOOK_MS: u64 = 500;
+
+/// The values of a statement, in the order of their numbers.
+#[derive(Clone, Default)]
+pub(super) struct Values {
+    arguments: PgArguments,
+    fault: Option<String>,
+}
+
+impl Values {
+    pub(super) fn of<'q, T: Encode<'q, Postgres> + Type<Postgres>>(value: T) -> Values {
+        Values::default().and(value)
+    }
+
+    pub(super) fn and<'q, T: Encode<'q, Postgres> + Type<Postgres>>(mut self, value: T) -> Values {
+        if let Err(cause) = self.arguments.add(value) {
+            self.fault = Some(cause.to_string());
+        }
+        self
+    }
+}
+
+/// The server's time: all processes that share a database see the same.
+pub(super) struct ServerClock {
+    local: Arc<dyn Clock>,
+    ahead_ms: AtomicI64,
+    asked_ms: AtomicU64,
+}
+
+impl ServerClock {
+    pub(super) fn new(local: Arc<dyn Clock>) -> ServerClock {
+        ServerClock {
+            local,
+            ahead_ms: AtomicI64::new(0),
+            asked_ms: AtomicU64::new(0),
+        }
+    }
+
+    fn set(&self, server_ms: i64) {
+        let local_ms = self.local.now_ms();
+        let ahead_ms = server_ms.saturating_sub_unsigned(local_ms);
+        self.ahead_ms.store(ahead_ms, Ordering::Relaxed);
+        self.asked_ms.store(local_ms, Ordering::Relaxed);
+    }
+
+    fn is_old(&self) -> bool {
+        let asked_ms = self.asked_ms.load(Ordering::Relaxed);
+        self.local.now_ms().abs_diff(asked_ms) > TIME_MS
+    }
+}
+
+impl Clock for ServerClock {
+    fn now_ms(&self) -> u64 {
+        let ahead_ms = self.ahead_ms.load(Ordering::Relaxed);
+        self.local.now_ms().saturating_add_signed(ahead_ms)
+    }
+}
+
+pub(super) struct Line {
+    settings: PgConnectOptions,
+    clock: Arc<ServerClock>,
+    pub(super) fault: Fault,
+    connection: Option<PgConnection>,
+    is_open: bool,
+}
+
+impl Line {
+    pub(super) fn new(settings: PgConnectOptions, clock: Arc<ServerClock>, fault: Fault) -> Line {
+        Line {
+            settings,
+            clock,
+            fault,
+            connection: None,
+            is_open: false,
+        }
+    }
+
+    /// The connection, made if there is none.
+    pub(super) async fn connection(&mut self) -> Result<&mut PgConnection> {
+        let made = match self.connection.take() {
+            Some(connection) => connection,
+            None => {
+                let connected = self.settings.connect().await;
+                let mut connection = connected.map_err(|cause| self.fault.of(&cause))?;
+                let prepared = self.prepare(&mut connection).await;
+                prepared.map_err(|cause| self.fault.of(&cause))?;
+                connection
+            }
+        };
+        Ok(self.connection.insert(made))
+    }
+
+    /// A commit is on the disk when it is answered, whatever the server's default.
+    async fn prepare(&self, connection: &mut PgConnection) -> std::result::Result<(), sqlx::Error> {
+        sqlx::query(
+            "SELECT set_config('synchronous_commit', 'on', false) \
+             WHERE current_setting('synchronous_commit') = 'off'",
+        )
+        .fetch_all(&mut *connection)
+        .await?;
+        let now = sqlx::query_scalar(NOW).fetch_one(connection).await?;
+        self.clock.set(now);
+        Ok(())
+    }
+
+    /// Whether a transaction is open.
+    pub(super) fn is_in_transaction(&self) -> bool {
+        self.is_open
+    }
+
+    pub(super) async fn begin(&mut self) -> Result<()> {
+        if self.clock.is_old() {
+            let rows = self.fetch(NOW, Values::default()).await?;
+            let now = rows.first().map(|row| row.try_get(0)).transpose();
+            let now = now.map_err(|cause| self.fault.of(&cause))?;
+            self.clock.set(now.unwrap_or_default());
+        }
+        self.fetch("BEGIN", Values::default()).await?;
+        self.is_open = true;
+        Ok(())
+    }
+
+    /// Commits. If nobody answers, it is found out whether it happened.
+    pub(super) async fn commit(&mut self, tell: Option<&'static str>) -> Result<()> {
+        const NAME: &str = "SELECT pg_current_xact_id_if_assigned()::text";
+        let named = self.fetch(tell.unwrap_or(NAME), Values::default()).await;
+        let named = named.and_then(|rows| self.first::<Option<String>>(&rows));
+        let name = match named {
+            Ok(name) => name.flatten(),
+            Err(error) => {
+                self.roll_back().await;
+                return Err(error);
+            }
+        };
+        let committed = self.fetch("COMMIT", Values::default()).await;
+        self.is_open = false;
+        match (committed, name) {
+            (Ok(_), _) => Ok(()),
+            // Nothing was written: there is nothing to be in doubt about.
+            (Err(error), None) if error.kind() == Kind::Lost => Ok(()),
+            (Err(error), Some(name)) if error.kind() == Kind::Lost && self.connection.is_none() => {
+                self.look(&name).await
+            }
+            (Err(error), _) => {
+                self.roll_back().await;
+                Err(error)
+            }
+        }
+    }
+
+    /// What became of a transaction whose commit nobody answered.
+    async fn look(&mut self, name: &str) -> Result<()> {
+        const STATUS: &str = "SELECT pg_xact_status($1::text::xid8)";
+        for _ in 0..LOOKS_MAX {
+            let looked = self.fetch(STATUS, Values::of(name)).await;
+            let status = looked.and_then(|rows| self.first::<Option<String>>(&rows));
+            match status.ok().flatten().flatten().as_deref() {
+                Some("committed") => return Ok(()),
+                Some("aborted") => {
+                    let message = format!("{} was lost before a commit.", self.fault.place);
+                    return Err(Error::new(Kind::Lost, message));
+                }
+                // It may still be under way, or the server may.
+                _ => tokio::time::sleep(Duration::from_millis(LOOK_MS)).await,
+            }
+        }
+        Err(Error::new(
+            Kind::Busy,
+            format!(
+                "{} was lost in the middle of a commit, and does not say what became of it. Look \
+                 before you do it again.",
+                self.fault.place
+            ),
+        ))
+    }
+
+    pub(super) async fn roll_back(&mut self) {
+        self.is_open = false;
+        if self.connection.is_none() {
+            return;
+        }
+        if self.fetch("ROLLBACK", Values::default()).await.is_err() {
+            self.connection = None;
+        }
+    }
+
+    /// Runs a statement. Outside of a transaction, a connection that was lost is made anew for it.
+    pub(super) async fn fetch(&mut self, sql: &'static str, values: Values) -> Result<Vec<PgRow>> {
+        if let Some(fault) = values.fault {
+            let message = format!("a value does not fit into the database: {fault}.");
+            return Err(Error::new(Kind::Conflict, message));
+        }
+        let was_there = self.connection.is_some();
+        if self.is_open && !was_there {
+            let message = format!("{} was lost in a transaction. Try again.", self.fault.place);
+            return Err(Error::new(Kind::Lost, message));
+        }
+        let again = (was_there && !self.is_open).then(|| values.arguments.clone());
+        let fetched = self.fetch_once(sql, values.arguments).await;
+        match (fetched, again) {
+            (Err(_), Some(arguments)) if self.connection.is_none() => {
+                self.fetch_once(sql, arguments).await
+            }
+            (fetched, _) => fetched,
+        }
+    }
+
+    async fn fetch_once(&mut self, sql: &'static str, values: PgArguments) -> Result<Vec<PgRow>> {
+        let connection = self.connection().await?;
+        let fetched = sqlx::query_with(sql, values).fetch_all(connection).await;
+        fetched.map_err(|cause| {
+            if is_gone(&cause) {
+                self.connection = None;
+            }
+            self.fault.of(&cause)
+        })
+    }
+
+    fn first<T>(&self, rows: &[PgRow]) -> Result<Option<T>>
+    where
+        T: for<'r> sqlx::Decode<'r, Postgres> + Type<Postgres>,
+    {
+        let first = rows.first().map(|row| row.try_get(0)).transpose();
+        first.map_err(|cause| self.fault.of(&cause))
+    }
+
+    /// One column of all rows.
+    pub(super) fn column<T>(&self, rows: &[PgRow], at: usize) -> Result<Vec<T>>
+    where
+        T: for<'r> sqlx::Decode<'r, Postgres> + Type<Postgres>,
+    {
+        let column = rows.iter().map(|row| row.try_get(at));
+        let column: std::result::Result<Vec<T>, sqlx::Error> = column.collect();
+        column.map_err(|cause| self.fault.of(&cause))
+    }
+}
+
+const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";

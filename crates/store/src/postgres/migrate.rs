@@ -1,0 +1,65 @@
+//! The tables, brought up to date one step after the other; never back.
+
+use std::borrow::Cow;
+
+use sqlx::SqlSafeStr as _;
+use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
+use sqlx::postgres::PgConnection;
+
+use super::fault::Fault;
+use crate::error::{Error, Kind, Result};
+
+const STEPS: [(i64, &str, &str); 1] = [(
+    1,
+    "workflows",
+    include_str!("migrations/0001_workflows.sql"),
+)];
+
+/// Beside tables of other programs, which may be counted in a table of the usual name.
+const TABLE: &str = "drawloom_migrations";
+
+/// One process at a time: the driver has PostgreSQL lock for it.
+pub(super) async fn run(connection: &mut PgConnection, fault: &Fault) -> Result<()> {
+    let migrated = migrator().run_direct(None, connection, false).await;
+    migrated.map_err(|cause| explain(cause, fault))
+}
+
+fn migrator() -> Migrator {
+    let steps = STEPS.map(|(version, name, sql)| {
+        let kind = MigrationType::Simple;
+        Migration::new(
+            version,
+            Cow::Borrowed(name),
+            kind,
+            sql.into_sql_str(),
+            false,
+        )
+    });
+    let mut migrator = Migrator::with_migrations(steps.to_vec());
+    migrator.dangerous_set_table_name(TABLE);
+    migrator
+}
+
+fn explain(cause: MigrateError, fault: &Fault) -> Error {
+    let place = &fault.place;
+    let known = STEPS.iter().map(|(version, ..)| *version).max();
+    match cause {
+        MigrateError::VersionMissing(version) => Error::new(
+            Kind::Newer,
+            format!(
+                "{place} was written by a newer drawloom: it has tables of version {version}, and \
+                 this one knows them up to {}. Update drawloom.",
+                known.unwrap_or(0)
+            ),
+        ),
+        MigrateError::VersionMismatch(version) => Error::new(
+            Kind::Newer,
+            format!(
+                "{place} was written by another build of drawloom: its tables of version {version} \
+                 differ. Use that build, or another database."
+            ),
+        ),
+        MigrateError::Execute(cause) | MigrateError::ExecuteMigration(cause, _) => fault.of(&cause),
+        other => fault.corrupt(&other.to_string()),
+    }
+}

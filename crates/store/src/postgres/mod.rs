@@ -1,0 +1,220 @@
+//! PostgreSQL: one database for workers on several machines.
+
+mod fault;
+mod line;
+mod migrate;
+mod workflows;
+
+use std::fmt;
+use std::str::FromStr as _;
+use std::sync::Arc;
+
+use agent::Clock;
+use sqlx::ConnectOptions as _;
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
+use tokio::sync::Mutex;
+
+use crate::error::{Error, Kind, Result};
+use crate::sqlite::Scrub;
+use crate::workflows::Workflows;
+use fault::Fault;
+use line::{Line, ServerClock, Values};
+use workflows::Rows;
+
+/// How long a statement waits for a row that another transaction has, in milliseconds.
+pub(crate) const LOCK_MS_MAX: u64 = 30_000;
+
+/// After how long the server takes back what a client that went silent has locked, in milliseconds.
+const SILENT_MS_MAX: u64 = 30_000;
+
+/// Where workers hear that something is ready.
+const CHANNEL: &str = "drawloom_ready";
+
+/// How a database is opened.
+#[derive(Clone)]
+pub struct PostgresOptions {
+    /// The time of this machine. The server's is what counts, and is reckoned from it.
+    pub clock: Arc<dyn Clock>,
+    /// Takes keys out of what is kept; `None` for a text without any.
+    pub scrub: Option<Scrub>,
+}
+
+/// A database on a server. Clones share it.
+#[derive(Clone)]
+pub struct Postgres {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    settings: PgConnectOptions,
+    fault: Fault,
+    clock: Arc<ServerClock>,
+    scrub: Option<Scrub>,
+    line: Mutex<Line>,
+}
+
+impl Postgres {
+    /// Opens the database at this address (`postgres://user@host/database`) and brings its tables
+    /// up to date.
+    pub async fn open(address: &str, options: PostgresOptions) -> Result<Postgres> {
+        let settings = settings(address)?;
+        let fault = Fault {
+            place: place(&settings),
+        };
+        let clock = Arc::new(ServerClock::new(options.clock));
+        let mut line = Line::new(settings.clone(), Arc::clone(&clock), fault.clone());
+        migrate::run(line.connection().await?, &fault).await?;
+        Ok(Postgres {
+            inner: Arc::new(Inner {
+                settings,
+                fault,
+                clock,
+                scrub: options.scrub,
+                line: Mutex::new(line),
+            }),
+        })
+    }
+
+    /// The workflows, on connections of their own. Must be called inside a runtime, which does the
+    /// writing.
+    pub async fn workflows(&self) -> Result<Arc<dyn flow::Store>> {
+        let clock: Arc<dyn Clock> = Arc::<ServerClock>::clone(&self.inner.clock);
+        let (writing, reading) = (self.rows(), self.rows());
+        Ok(Arc::new(Workflows::open(writing, reading, clock)))
+    }
+
+    /// Hears when something becomes ready, in whichever process. A hint: whoever relies on it alone
+    /// misses what was said while the connection was lost.
+    pub async fn hints(&self) -> Result<Hints> {
+        let Inner {
+            settings, fault, ..
+        } = &*self.inner;
+        let pool = PgPoolOptions::new().max_connections(1);
+        let pool = pool.connect_lazy_with(settings.clone());
+        let failed = |cause: sqlx::Error| fault.of(&cause);
+        let mut listener = PgListener::connect_with(&pool).await.map_err(failed)?;
+        listener.listen(CHANNEL).await.map_err(failed)?;
+        Ok(Hints {
+            listener,
+            fault: fault.clone(),
+        })
+    }
+
+    /// Takes or keeps a duty that one process has at a time; whether it is the holder's now. A
+    /// holder that does not come back in time has lost it.
+    pub async fn lead(&self, duty: &str, holder: &str, lease_ms: u64) -> Result<bool> {
+        let now_ms = self.inner.clock.now_ms();
+        let values = Values::of(duty)
+            .and(holder)
+            .and(integer(now_ms))
+            .and(integer(now_ms.saturating_add(lease_ms)));
+        let mut line = self.inner.line.lock().await;
+        let rows = line
+            .fetch(
+                "INSERT INTO workflow_duties AS duties (duty, holder, until_ms) \
+                 VALUES ($1, $2, $4) ON CONFLICT (duty) DO UPDATE \
+                 SET holder = excluded.holder, until_ms = excluded.until_ms \
+                 WHERE duties.holder = excluded.holder OR duties.until_ms <= $3 RETURNING true",
+                values,
+            )
+            .await?;
+        Ok(!rows.is_empty())
+    }
+
+    /// Makes the list of what is ready anew from the tasks; how many lines of it were wrong.
+    /// Nothing of ours lets the two differ: this is for what others do to the tables.
+    pub async fn reconcile(&self) -> Result<u64> {
+        let mut line = self.inner.line.lock().await;
+        let mut wrong = 0;
+        for sql in [
+            "DELETE FROM workflow_ready AS ready WHERE NOT EXISTS \
+             (SELECT 1 FROM workflow_tasks AS task WHERE task.id = ready.task \
+             AND task.ready_ms IS NOT DISTINCT FROM ready.ready_ms \
+             AND task.assignee IS NOT DISTINCT FROM ready.assignee) RETURNING true",
+            "INSERT INTO workflow_ready (task, run, ready_ms, assignee) \
+             SELECT id, run, ready_ms, assignee FROM workflow_tasks WHERE ready_ms IS NOT NULL \
+             AND is_active ON CONFLICT (task) DO NOTHING RETURNING true",
+        ] {
+            wrong += line.fetch(sql, Values::default()).await?.len() as u64;
+        }
+        Ok(wrong)
+    }
+
+    fn rows(&self) -> Rows {
+        let Inner {
+            settings,
+            fault,
+            clock,
+            scrub,
+            ..
+        } = &*self.inner;
+        let line = Line::new(settings.clone(), Arc::clone(clock), fault.clone());
+        Rows::new(line, scrub.clone())
+    }
+}
+
+impl fmt::Debug for Postgres {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Postgres({})", self.inner.fault.place)
+    }
+}
+
+/// Says when to look for work, between the times one looks anyway.
+pub struct Hints {
+    listener: PgListener,
+    fault: Fault,
+}
+
+impl Hints {
+    /// Waits for the next hint; those that came together are one.
+    pub async fn next(&mut self) -> Result<()> {
+        let heard = self.listener.recv().await;
+        heard.map_err(|cause| self.fault.of(&cause))?;
+        while self.listener.next_buffered().is_some() {}
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Hints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Hints({})", self.fault.place)
+    }
+}
+
+fn settings(address: &str) -> Result<PgConnectOptions> {
+    let read = PgConnectOptions::from_str(address).map_err(|cause| {
+        // The address is not repeated: there may be a password in it.
+        let message = format!(
+            "the address of the database cannot be read ({cause}). Write it as \
+             postgres://USER:PASSWORD@HOST:PORT/DATABASE."
+        );
+        Error::new(Kind::Open, message)
+    })?;
+    let limits = [
+        ("lock_timeout", LOCK_MS_MAX),
+        ("idle_in_transaction_session_timeout", SILENT_MS_MAX),
+    ];
+    let settings = read
+        .application_name("drawloom")
+        .disable_statement_logging();
+    Ok(settings.options(limits.map(|(name, ms)| (name, ms.to_string()))))
+}
+
+/// The database as messages name it.
+fn place(settings: &PgConnectOptions) -> String {
+    let database = settings.get_database().unwrap_or(settings.get_username());
+    let host = match settings.get_socket() {
+        Some(socket) => socket.display().to_string(),
+        None => settings.get_host().to_owned(),
+    };
+    format!("the database {database} at {host}:{}", settings.get_port())
+}
+
+/// PostgreSQL has signed integers only; nothing that is counted here comes near their end.
+fn integer(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+fn count(integer: i64) -> u64 {
+    u64::try_from(integer).unwrap_or(0)
+}

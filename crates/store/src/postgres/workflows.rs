@@ -1,0 +1,541 @@
+//! The rows of workflows in PostgreSQL. Many rows are one statement: each column goes in as an array.
+//!
+//! Whoever decides about a run has its row locked until the end of the transaction, and locks are
+//! taken in the order of names, so that transactions wait for each other in a line and not in a
+//! circle. Where a circle comes to be all the same, PostgreSQL breaks it, and the desk tries again.
+
+use std::time::Duration;
+
+use flow::engine::{
+    Changes, Event, Found, GroupRow, ItemRow, Lookup, Notice, Place, RunRow, RunStatus, TaskRow,
+    TimerRow,
+};
+use flow::{Claim, Path, RunId, TaskId, TextHash, Which};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::line::{Line, Values};
+use super::{count, integer};
+use crate::error::{Error, Kind, Result};
+use crate::sqlite::Scrub;
+use crate::workflows::{Shelf, columns};
+
+/// Hints are not given more often than this, in milliseconds: giving one makes commits wait for
+/// each other.
+const HINT_MS: u64 = 20;
+
+/// A claim looks at so many times as many tasks as it wants, because others may have their runs.
+const LOOK_AHEAD: usize = 4;
+
+/// A connection, and what it needs to write as it should.
+pub(super) struct Rows {
+    line: Line,
+    scrub: Option<Scrub>,
+    /// The transaction has a run already: waiting for another one could close a circle.
+    has_run: bool,
+    /// The transaction made something ready.
+    has_news: bool,
+    hinted: Option<Instant>,
+}
+
+impl Rows {
+    pub(super) fn new(line: Line, scrub: Option<Scrub>) -> Rows {
+        Rows {
+            line,
+            scrub,
+            has_run: false,
+            has_news: false,
+            hinted: None,
+        }
+    }
+
+    async fn texts(&mut self, sql: &'static str, values: Values) -> Result<Vec<String>> {
+        let rows = self.line.fetch(sql, values).await?;
+        self.line.column(&rows, 0)
+    }
+
+    async fn many<T: DeserializeOwned>(
+        &mut self,
+        sql: &'static str,
+        values: Values,
+    ) -> Result<Vec<T>> {
+        let bodies = self.texts(sql, values).await?;
+        bodies.iter().map(|body| self.read(body)).collect()
+    }
+
+    async fn one<T: DeserializeOwned>(
+        &mut self,
+        sql: &'static str,
+        values: Values,
+    ) -> Result<Option<T>> {
+        Ok(self.many(sql, values).await?.into_iter().next())
+    }
+
+    fn read<T: DeserializeOwned>(&self, body: &str) -> Result<T> {
+        serde_json::from_str(body).map_err(|cause| {
+            let fault = &self.line.fault;
+            fault.corrupt(&format!("a row of a workflow is unreadable: {cause}"))
+        })
+    }
+
+    fn names(&self, names: &[String]) -> Result<Vec<TaskId>> {
+        let names = names.iter().map(|name| {
+            let fault = &self.line.fault;
+            name.parse()
+                .map_err(|_| fault.corrupt(&format!("`{name}` is not the name of a task")))
+        });
+        names.collect()
+    }
+
+    /// The documents of rows, with known keys taken out.
+    fn bodies<'r, T: Serialize + 'r>(
+        &self,
+        rows: impl IntoIterator<Item = &'r T>,
+    ) -> Result<Vec<String>> {
+        let bodies = rows.into_iter().map(|row| {
+            let body = serde_json::to_string(row).map_err(|cause| {
+                let message = format!("a row cannot be written as JSON: {cause}. Report this.");
+                Error::new(Kind::Conflict, message)
+            })?;
+            let scrubbed = self.scrub.as_ref().and_then(|scrub| scrub(&body));
+            Ok(scrubbed.unwrap_or(body))
+        });
+        bodies.collect()
+    }
+
+    async fn run(&mut self, run: &RunId) -> Result<Option<RunRow>> {
+        const READ: &str = "SELECT body FROM workflow_runs WHERE id = $1";
+        const HOLD: &str = "SELECT body FROM workflow_runs WHERE id = $1 FOR UPDATE";
+        let sql = match self.line.is_in_transaction() {
+            true => HOLD,
+            false => READ,
+        };
+        self.has_run = true;
+        self.one(sql, Values::of(run.as_str())).await
+    }
+
+    async fn outputs(&mut self, tasks: &[TaskId]) -> Result<Vec<Option<Value>>> {
+        let sql = "SELECT (task.body::json -> 'output')::text \
+                   FROM unnest($1::text[]) WITH ORDINALITY AS wanted (id, place) \
+                   LEFT JOIN workflow_tasks AS task ON task.id = wanted.id ORDER BY wanted.place";
+        let rows = self.line.fetch(sql, Values::of(strings(tasks))).await?;
+        let outputs: Vec<Option<String>> = self.line.column(&rows, 0)?;
+        let outputs = outputs.into_iter().map(|output| match output {
+            Some(output) => self.read::<Option<Value>>(&output),
+            None => Ok(None),
+        });
+        outputs.collect()
+    }
+
+    async fn visits(&mut self, place: &Place) -> Result<u32> {
+        let sql = "SELECT coalesce(max(visit), 0) FROM workflow_tasks WHERE place = $1";
+        let values = Values::of(columns::place(place));
+        let rows = self.line.fetch(sql, values).await?;
+        let visits: Vec<i64> = self.line.column(&rows, 0)?;
+        let visits = visits.first().copied().unwrap_or(0);
+        Ok(u32::try_from(visits).unwrap_or(u32::MAX))
+    }
+
+    /// The runs among these that are to be had: all of them if they may be waited for.
+    async fn hold(&mut self, runs: Vec<String>) -> Result<Vec<String>> {
+        const NOW: &str = "SELECT id FROM workflow_runs WHERE id = ANY($1) \
+             AND status = 'running' ORDER BY id FOR UPDATE SKIP LOCKED";
+        const WAIT: &str = "SELECT id FROM workflow_runs WHERE id = ANY($1) \
+             AND status = 'running' ORDER BY id FOR UPDATE";
+        if runs.is_empty() {
+            return Ok(runs);
+        }
+        let held = self.texts(NOW, Values::of(runs.clone())).await?;
+        if !held.is_empty() || self.has_run {
+            return Ok(held);
+        }
+        self.texts(WAIT, Values::of(runs)).await
+    }
+
+    async fn write_tasks(&mut self, rows: &[TaskRow]) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let all: Vec<_> = rows.iter().map(columns::task).collect();
+        let values = Values::of(strings(rows.iter().map(|row| &row.id)))
+            .and(strings(rows.iter().map(|row| &row.id.run)))
+            .and(strings(rows.iter().map(|row| &row.id.path)))
+            .and(strings(all.iter().map(|task| &task.place)))
+            .and(numbers(rows.iter().map(|row| u64::from(row.id.visit))))
+            .and(strings(rows.iter().map(|row| row.status.name())))
+            .and(
+                rows.iter()
+                    .map(|row| row.assignee.clone())
+                    .collect::<Vec<_>>(),
+            )
+            .and(
+                all.iter()
+                    .map(|task| task.ready_ms.map(integer))
+                    .collect::<Vec<_>>(),
+            )
+            .and(
+                all.iter()
+                    .map(|task| task.lease_ms.map(integer))
+                    .collect::<Vec<_>>(),
+            )
+            .and(numbers(rows.iter().map(|row| row.fence)))
+            .and(all.iter().map(|task| task.is_active).collect::<Vec<_>>())
+            .and(self.bodies(rows)?);
+        self.line.fetch(PUT_TASKS, values).await?;
+        let (ready, gone): (Vec<_>, Vec<_>) = rows
+            .iter()
+            .zip(&all)
+            .partition(|(_, task)| task.ready_ms.is_some());
+        if !gone.is_empty() {
+            let gone = strings(gone.iter().map(|(row, _)| &row.id));
+            self.line.fetch(DROP_READY, Values::of(gone)).await?;
+        }
+        if ready.is_empty() {
+            return Ok(());
+        }
+        self.has_news = true;
+        let ready_ms = ready.iter().filter_map(|(_, task)| task.ready_ms);
+        let assignees = ready.iter().map(|(row, _)| row.assignee.clone());
+        let values = Values::of(strings(ready.iter().map(|(row, _)| &row.id)))
+            .and(strings(ready.iter().map(|(row, _)| &row.id.run)))
+            .and(numbers(ready_ms))
+            .and(assignees.collect::<Vec<_>>());
+        self.line.fetch(PUT_READY, values).await?;
+        Ok(())
+    }
+
+    async fn write_runs(&mut self, changes: &Changes) -> Result<()> {
+        let rows = &changes.runs;
+        if !rows.is_empty() {
+            let values = Values::of(strings(rows.iter().map(|row| &row.id)))
+                .and(strings(rows.iter().map(|row| &row.workflow)))
+                .and(strings(rows.iter().map(|row| row.status.name())))
+                .and(numbers(rows.iter().map(|row| row.created_ms)))
+                .and(self.bodies(rows)?);
+            self.line.fetch(PUT_RUNS, values).await?;
+        }
+        if !changes.inputs.is_empty() {
+            let values = Values::of(strings(changes.inputs.iter().map(|(run, _)| run)))
+                .and(self.bodies(changes.inputs.iter().map(|(_, input)| input))?);
+            self.line.fetch(PUT_INPUTS, values).await?;
+        }
+        Ok(())
+    }
+
+    async fn write_timers(&mut self, changes: &Changes) -> Result<()> {
+        let gone = changes.timers.iter().filter(|(_, row)| row.is_none());
+        let (runs, keys): (Vec<String>, Vec<String>) = gone
+            .map(|((run, key), _)| (run.to_string(), key.clone()))
+            .unzip();
+        if !runs.is_empty() {
+            let values = Values::of(runs).and(keys);
+            self.line.fetch(DROP_TIMERS, values).await?;
+        }
+        let rows = changes.timers.iter();
+        let rows: Vec<&TimerRow> = rows.filter_map(|(_, row)| row.as_ref()).collect();
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let values = Values::of(strings(rows.iter().map(|row| &row.run)))
+            .and(strings(rows.iter().map(|row| &row.key)))
+            .and(numbers(rows.iter().map(|row| row.at_ms)))
+            .and(self.bodies(rows)?);
+        self.line.fetch(PUT_TIMERS, values).await?;
+        Ok(())
+    }
+
+    async fn write_groups(&mut self, changes: &Changes) -> Result<()> {
+        let groups = &changes.groups;
+        if !groups.is_empty() {
+            let values =
+                Values::of(strings(groups.iter().map(|row| &row.id))).and(self.bodies(groups)?);
+            self.line.fetch(PUT_GROUPS, values).await?;
+        }
+        let items = &changes.items;
+        if !items.is_empty() {
+            let values = Values::of(strings(items.iter().map(|row| &row.group)))
+                .and(numbers(items.iter().map(|row| u64::from(row.index))))
+                .and(self.bodies(items)?);
+            self.line.fetch(PUT_ITEMS, values).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether others are to be told now that something is ready.
+    fn hint(&mut self) -> Option<&'static str> {
+        const HINT: &str =
+            "SELECT pg_current_xact_id_if_assigned()::text, pg_notify('drawloom_ready', '')";
+        let is_soon = |hinted: Instant| hinted.elapsed() < Duration::from_millis(HINT_MS);
+        if !self.has_news || self.hinted.is_some_and(is_soon) {
+            return None;
+        }
+        self.has_news = false;
+        self.hinted = Some(Instant::now());
+        Some(HINT)
+    }
+}
+
+impl Shelf for Rows {
+    async fn begin(&mut self) -> Result<()> {
+        self.has_run = false;
+        self.line.begin().await
+    }
+
+    async fn commit(&mut self) -> Result<()> {
+        let hint = self.hint();
+        self.line.commit(hint).await
+    }
+
+    async fn roll_back(&mut self) {
+        self.line.roll_back().await;
+    }
+
+    async fn find(&mut self, lookup: &Lookup) -> Result<Found> {
+        const INPUT: &str = "SELECT input FROM workflow_runs WHERE id = $1 AND input IS NOT NULL";
+        const TASK: &str = "SELECT body FROM workflow_tasks WHERE id = $1";
+        const COMPLETED: &str = "SELECT body FROM workflow_tasks \
+             WHERE place = $1 AND status = 'completed' ORDER BY visit DESC LIMIT 1";
+        const GROUP: &str = "SELECT body FROM workflow_groups WHERE id = $1";
+        const ITEM: &str =
+            "SELECT body FROM workflow_items WHERE \"group\" = $1 AND \"index\" = $2";
+        const ITEMS: &str =
+            "SELECT body FROM workflow_items WHERE \"group\" = $1 ORDER BY \"index\"";
+        const ACTIVE: &str =
+            "SELECT body FROM workflow_tasks WHERE run = $1 AND path = $2 AND is_active";
+        const WITHIN: &str = "SELECT body FROM workflow_tasks \
+             WHERE run = $1 AND is_active AND starts_with(path, $2)";
+        const TIMER: &str = "SELECT body FROM workflow_timers WHERE run = $1 AND key = $2";
+        let name = |task: &TaskId| Values::of(task.to_string());
+        let under = |run: &RunId, path: &Path| Values::of(run.as_str()).and(path.to_string());
+        Ok(match lookup {
+            Lookup::Run(run) => Found::Run(self.run(run).await?),
+            Lookup::Input(run) => Found::Input(self.one(INPUT, Values::of(run.as_str())).await?),
+            Lookup::Task(task) => Found::Task(self.one(TASK, name(task)).await?),
+            Lookup::Visits(place) => Found::Visits(self.visits(place).await?),
+            Lookup::Completed(place) => {
+                let values = Values::of(columns::place(place));
+                Found::Task(self.one(COMPLETED, values).await?)
+            }
+            Lookup::Group(group) => Found::Group(self.one::<GroupRow>(GROUP, name(group)).await?),
+            Lookup::Item(group, index) => {
+                let values = name(group).and(i64::from(*index));
+                Found::Item(self.one::<ItemRow>(ITEM, values).await?)
+            }
+            Lookup::Items(group) => Found::Items(self.many(ITEMS, name(group)).await?),
+            Lookup::Outputs(tasks) => Found::Outputs(self.outputs(tasks).await?),
+            Lookup::Active(run, path) => Found::Tasks(self.many(ACTIVE, under(run, path)).await?),
+            Lookup::ActiveWithin(run, path) => {
+                Found::Tasks(self.many(WITHIN, under(run, path)).await?)
+            }
+            Lookup::Timer(run, key) => {
+                let values = Values::of(run.as_str()).and(key.as_str());
+                Found::Timer(self.one(TIMER, values).await?)
+            }
+        })
+    }
+
+    async fn find_runs(&mut self, runs: &[RunId]) -> Result<Vec<RunRow>> {
+        let sql = "SELECT body FROM workflow_runs WHERE id = ANY($1) ORDER BY id FOR UPDATE";
+        self.has_run |= !runs.is_empty();
+        self.many(sql, Values::of(strings(runs))).await
+    }
+
+    async fn find_tasks(&mut self, tasks: &[TaskId]) -> Result<Vec<(Lookup, Found)>> {
+        const TASKS: &str = "SELECT body FROM workflow_tasks WHERE id = ANY($1)";
+        const ITEMS: &str = "SELECT body FROM unnest($1::text[], $2::bigint[]) \
+             AS wanted (\"group\", \"index\") JOIN workflow_items USING (\"group\", \"index\")";
+        let rows: Vec<TaskRow> = self.many(TASKS, Values::of(strings(tasks))).await?;
+        let rows = rows.into_iter();
+        let mut found: Vec<(Lookup, Found)> = rows
+            .map(|row| (Lookup::Task(row.id.clone()), Found::Task(Some(row))))
+            .collect();
+        let items: Vec<(TaskId, u32)> = tasks.iter().filter_map(TaskId::group).collect();
+        if items.is_empty() {
+            return Ok(found);
+        }
+        let values = Values::of(strings(items.iter().map(|(group, _)| group)))
+            .and(numbers(items.iter().map(|(_, index)| u64::from(*index))));
+        let rows: Vec<ItemRow> = self.many(ITEMS, values).await?;
+        found.extend(rows.into_iter().map(|row| {
+            let lookup = Lookup::Item(row.group.clone(), row.index);
+            (lookup, Found::Item(Some(row)))
+        }));
+        Ok(found)
+    }
+
+    async fn write(&mut self, changes: &Changes) -> Result<()> {
+        self.write_runs(changes).await?;
+        self.write_tasks(&changes.tasks).await?;
+        self.write_groups(changes).await?;
+        self.write_timers(changes).await?;
+        let events = &changes.events;
+        if !events.is_empty() {
+            let values = Values::of(strings(events.iter().map(|row| &row.run)))
+                .and(numbers(events.iter().map(|row| row.seq)))
+                .and(self.bodies(events)?);
+            self.line.fetch(PUT_EVENTS, values).await?;
+        }
+        if !changes.notices.is_empty() {
+            let values = Values::of(self.bodies(&changes.notices)?);
+            self.line.fetch(PUT_NOTICES, values).await?;
+        }
+        Ok(())
+    }
+
+    /// Runs first, then their tasks: whoever has a run has all that is ready in it.
+    async fn ready(&mut self, claim: &Claim, now_ms: u64) -> Result<Vec<TaskId>> {
+        const RUNS: &str = "SELECT DISTINCT run FROM (SELECT ready.run FROM workflow_ready AS ready \
+             JOIN workflow_runs AS runs ON runs.id = ready.run \
+             WHERE ready.ready_ms <= $1 AND runs.status = 'running' \
+             AND ($2::text IS NULL OR ready.run = $2) \
+             AND (cardinality($3::text[]) = 0 OR ready.assignee = ANY($3)) \
+             ORDER BY ready.ready_ms, ready.task LIMIT $4) AS oldest";
+        const TASKS: &str = "SELECT task FROM workflow_ready \
+             WHERE run = ANY($1) AND ready_ms <= $2 \
+             AND (cardinality($3::text[]) = 0 OR assignee = ANY($3)) \
+             ORDER BY ready_ms, task LIMIT $4";
+        let now_ms = integer(now_ms);
+        let values = Values::of(now_ms)
+            .and(claim.run.as_ref().map(RunId::as_str))
+            .and(claim.assignees.clone())
+            .and(limit(claim.max.saturating_mul(LOOK_AHEAD)));
+        let runs = self.texts(RUNS, values).await?;
+        let runs = self.hold(runs).await?;
+        if runs.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.has_run = true;
+        let values = Values::of(runs)
+            .and(now_ms)
+            .and(claim.assignees.clone())
+            .and(limit(claim.max));
+        let names = self.texts(TASKS, values).await?;
+        self.names(&names)
+    }
+
+    async fn due(&mut self, now_ms: u64, max: usize) -> Result<Vec<TimerRow>> {
+        let sql = "SELECT body FROM workflow_timers WHERE at_ms <= $1 \
+                   ORDER BY at_ms, run, key LIMIT $2";
+        self.many(sql, Values::of(integer(now_ms)).and(limit(max)))
+            .await
+    }
+
+    async fn expired(&mut self, now_ms: u64, max: usize) -> Result<Vec<(TaskId, u64)>> {
+        let sql = "SELECT id, fence FROM workflow_tasks WHERE lease_ms <= $1 \
+                   ORDER BY lease_ms LIMIT $2";
+        let values = Values::of(integer(now_ms)).and(limit(max));
+        let rows = self.line.fetch(sql, values).await?;
+        let names = self.names(&self.line.column(&rows, 0)?)?;
+        let fences: Vec<i64> = self.line.column(&rows, 1)?;
+        Ok(names
+            .into_iter()
+            .zip(fences.into_iter().map(count))
+            .collect())
+    }
+
+    async fn runs(&mut self, status: Option<RunStatus>, max: usize) -> Result<Vec<RunRow>> {
+        let sql = "SELECT body FROM workflow_runs WHERE $1::text IS NULL OR status = $1 \
+                   ORDER BY created_ms DESC, id DESC LIMIT $2";
+        let values = Values::of(status.map(RunStatus::name)).and(limit(max));
+        self.many(sql, values).await
+    }
+
+    async fn tasks(
+        &mut self,
+        run: Option<&RunId>,
+        which: Which,
+        max: usize,
+    ) -> Result<Vec<TaskRow>> {
+        let sql = "SELECT body FROM workflow_tasks WHERE ($1::text IS NULL OR run = $1) \
+                   AND (is_active OR NOT $2) ORDER BY number LIMIT $3";
+        let values = Values::of(run.map(RunId::as_str))
+            .and(which == Which::Active)
+            .and(limit(max));
+        self.many(sql, values).await
+    }
+
+    async fn events(&mut self, run: &RunId, after: u64, max: usize) -> Result<Vec<Event>> {
+        let sql = "SELECT body FROM workflow_events WHERE run = $1 AND seq > $2 \
+                   ORDER BY seq LIMIT $3";
+        let values = Values::of(run.as_str()).and(integer(after)).and(limit(max));
+        self.many(sql, values).await
+    }
+
+    async fn notices(&mut self, max: usize) -> Result<Vec<(u64, Notice)>> {
+        let sql = "SELECT body, id FROM workflow_notices ORDER BY id LIMIT $1";
+        let rows = self.line.fetch(sql, Values::of(limit(max))).await?;
+        let bodies: Vec<String> = self.line.column(&rows, 0)?;
+        let ids: Vec<i64> = self.line.column(&rows, 1)?;
+        let notices = ids
+            .into_iter()
+            .zip(bodies)
+            .map(|(id, body)| Ok((count(id), self.read(&body)?)));
+        notices.collect()
+    }
+
+    async fn acknowledge(&mut self, notices: &[u64]) -> Result<()> {
+        let sql = "DELETE FROM workflow_notices WHERE id = ANY($1)";
+        let values = Values::of(numbers(notices.iter().copied()));
+        self.line.fetch(sql, values).await?;
+        Ok(())
+    }
+
+    async fn keep_text(&mut self, hash: &TextHash, source: &str, now_ms: u64) -> Result<()> {
+        let sql = "INSERT INTO workflow_texts (hash, source, created_ms) VALUES ($1, $2, $3) \
+                   ON CONFLICT (hash) DO NOTHING";
+        let values = Values::of(hash.as_str()).and(source).and(integer(now_ms));
+        self.line.fetch(sql, values).await?;
+        Ok(())
+    }
+
+    async fn text(&mut self, hash: &TextHash) -> Result<Option<String>> {
+        let sql = "SELECT source FROM workflow_texts WHERE hash = $1";
+        let found = self.texts(sql, Values::of(hash.as_str())).await?;
+        Ok(found.into_iter().next())
+    }
+}
+
+const PUT_RUNS: &str = "INSERT INTO workflow_runs (id, workflow, status, created_ms, body) \
+     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[]) \
+     ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body";
+const PUT_INPUTS: &str = "UPDATE workflow_runs SET input = new.input \
+     FROM unnest($1::text[], $2::text[]) AS new (run, input) WHERE workflow_runs.id = new.run";
+const PUT_TASKS: &str = "INSERT INTO workflow_tasks (id, run, path, place, visit, status, assignee, \
+     ready_ms, lease_ms, fence, is_active, body) \
+     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], \
+     $7::text[], $8::bigint[], $9::bigint[], $10::bigint[], $11::boolean[], $12::text[]) \
+     ON CONFLICT (id) DO UPDATE SET status = excluded.status, assignee = excluded.assignee, \
+     ready_ms = excluded.ready_ms, lease_ms = excluded.lease_ms, fence = excluded.fence, \
+     is_active = excluded.is_active, body = excluded.body";
+const PUT_READY: &str = "INSERT INTO workflow_ready (task, run, ready_ms, assignee) \
+     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) \
+     ON CONFLICT (task) DO UPDATE SET ready_ms = excluded.ready_ms, assignee = excluded.assignee";
+const DROP_READY: &str = "DELETE FROM workflow_ready WHERE task = ANY($1)";
+const PUT_GROUPS: &str = "INSERT INTO workflow_groups (id, body) \
+     SELECT * FROM unnest($1::text[], $2::text[]) \
+     ON CONFLICT (id) DO UPDATE SET body = excluded.body";
+const PUT_ITEMS: &str = "INSERT INTO workflow_items (\"group\", \"index\", body) \
+     SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[]) \
+     ON CONFLICT (\"group\", \"index\") DO UPDATE SET body = excluded.body";
+const DROP_TIMERS: &str = "DELETE FROM workflow_timers USING unnest($1::text[], $2::text[]) \
+     AS gone (run, key) WHERE workflow_timers.run = gone.run AND workflow_timers.key = gone.key";
+const PUT_TIMERS: &str = "INSERT INTO workflow_timers (run, key, at_ms, body) \
+     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) \
+     ON CONFLICT (run, key) DO UPDATE SET at_ms = excluded.at_ms, body = excluded.body";
+const PUT_EVENTS: &str = "INSERT INTO workflow_events (run, seq, body) \
+     SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[])";
+const PUT_NOTICES: &str = "INSERT INTO workflow_notices (body) SELECT * FROM unnest($1::text[])";
+
+fn strings<T: ToString>(values: impl IntoIterator<Item = T>) -> Vec<String> {
+    values.into_iter().map(|value| value.to_string()).collect()
+}
+
+fn numbers(values: impl IntoIterator<Item = u64>) -> Vec<i64> {
+    values.into_iter().map(integer).collect()
+}
+
+fn limit(max: usize) -> i64 {
+    i64::try_from(max).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,37 @@
+//! The columns that a task is found by, the same for every engine.
+
+use flow::engine::{Place, TaskRow, TaskStatus};
+use flow::{Execution, TaskId};
+
+/// What stands beside the document of a task.
+pub(crate) struct TaskColumns {
+    pub(crate) place: String,
+    /// When a worker may claim it; nothing where none may.
+    pub(crate) ready_ms: Option<u64>,
+    /// When its lease ends; nothing where nobody has one.
+    pub(crate) lease_ms: Option<u64>,
+    pub(crate) is_active: bool,
+}
+
+pub(crate) fn task(row: &TaskRow) -> TaskColumns {
+    let is_claimable = row.status == TaskStatus::Pending && row.execution == Execution::Automated;
+    let lease = row.lease.as_ref();
+    let lease = lease.filter(|_| row.status == TaskStatus::InProgress);
+    TaskColumns {
+        place: place(&row.id.place()),
+        ready_ms: is_claimable.then_some(row.ready_ms),
+        lease_ms: lease.map(|lease| lease.until_ms),
+        is_active: !row.status.is_terminal(),
+    }
+}
+
+/// The name of a step's first visit stands for the place.
+pub(crate) fn place(place: &Place) -> String {
+    let first = TaskId {
+        run: place.run.clone(),
+        path: place.path.clone(),
+        step: place.step.clone(),
+        visit: 1,
+    };
+    first.to_string()
+}
