@@ -90,21 +90,9 @@ pub(crate) fn residual(report: &Report) -> Vec<String> {
         .collect()
 }
 
-/// A block that its content cannot end: the fence is longer than any in it.
+/// A block that its content cannot end.
 pub(crate) fn fenced(language: &str, body: &str) -> String {
-    let mut longest = 0;
-    let mut run = 0;
-    for c in body.chars() {
-        run = if c == '`' { run + 1 } else { 0 };
-        longest = longest.max(run);
-    }
-    let fence = "`".repeat((longest + 1).max(3));
-    let end = if body.ends_with('\n') || body.is_empty() {
-        ""
-    } else {
-        "\n"
-    };
-    format!("{fence}{language}\n{body}{end}{fence}\n")
+    prompt::document::fenced(language, body) + "\n"
 }
 
 fn check_line(check: &Check) -> String {

@@ -80,7 +80,8 @@ pub fn json(questionnaire: &Questionnaire, input: &DocumentInput) -> Value {
 /// A text in a fence that it cannot close, for contexts that carry files.
 pub fn fenced(language: &str, text: &str) -> String {
     let fence = fence::around([text]);
-    let end = if text.ends_with('\n') { "" } else { "\n" };
+    let is_ended = text.is_empty() || text.ends_with('\n');
+    let end = if is_ended { "" } else { "\n" };
     format!("{fence}{}\n{text}{end}{fence}", info_string(Some(language)))
 }
 

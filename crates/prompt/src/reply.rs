@@ -278,6 +278,41 @@ fn code_in(reply: &str) -> &str {
     }
 }
 
+/// The JSON object in a reply: all of it, the last fenced block, or from the first brace to the last.
+///
+/// It is text and may be broken: whoever reads it says what is wrong with it.
+pub fn object_in(reply: &str) -> &str {
+    let reply = reply.trim();
+    if reply.starts_with('{') && reply.ends_with('}') {
+        return reply;
+    }
+    if let Some(block) = last_block(reply) {
+        return block;
+    }
+    match (reply.find('{'), reply.rfind('}')) {
+        (Some(from), Some(to)) if from < to => &reply[from..=to],
+        _ => reply,
+    }
+}
+
+/// The content of the last fenced block that begins with a brace.
+fn last_block(reply: &str) -> Option<&str> {
+    let mut found = None;
+    let mut rest = reply;
+    while let Some(open) = rest.find("```") {
+        let after = &rest[open + 3..];
+        let body = after.find('\n').map_or("", |end| &after[end + 1..]);
+        // A reply that was cut off has no closing fence.
+        let end = body.find("\n```").unwrap_or(body.len());
+        let block = body[..end].trim();
+        if block.starts_with('{') {
+            found = Some(block);
+        }
+        rest = body.get(end + 4..).unwrap_or_default();
+    }
+    found
+}
+
 /// The reply as JSON, if all of it is.
 fn json_in(reply: &str) -> Option<Value> {
     let inside = fence::strip_surrounding(reply).unwrap_or(reply);

@@ -258,3 +258,22 @@ proptest! {
         assert_eq!(reply::read(&text, &asked()), Ok(answers));
     }
 }
+
+#[test]
+fn an_object_is_found_wherever_models_put_it() {
+    let check = |reply: &str, expected: &str| {
+        assert_eq!(prompt::reply::object_in(reply), expected, "{reply}")
+    };
+    check("{\"a\": 1}", "{\"a\": 1}");
+    check(
+        "Here it is:\n```json\n{\"a\": 1}\n```\nGood luck!",
+        "{\"a\": 1}",
+    );
+    check("```\nls\n```\n```json\n{\"a\": 1}\n```", "{\"a\": 1}");
+    check("```json\n{\"a\": 1}", "{\"a\": 1}");
+    check("The plan: {\"a\": 1}. Done.", "{\"a\": 1}");
+    check("{\"a\": 1}\nThat is all.", "{\"a\": 1}");
+    check("I cannot.", "I cannot.");
+    check("", "");
+    check("```", "```");
+}

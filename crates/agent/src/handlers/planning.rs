@@ -62,7 +62,7 @@ fn reading_tools(desk: &Desk<'_>) -> crate::toolset::Toolset {
 /// The plan in an answer, or everything wrong with it.
 fn read(desk: &Desk<'_>, answer: &str, path: &RelPath) -> Result<Plan, String> {
     let workspace = desk.bench.workspace;
-    let text = json_in(answer);
+    let text = ::prompt::reply::object_in(answer);
     let plan = plan::read(text, path, &|path| workspace.read_text(path))
         .map_err(|problems| problems.to_string())?;
     let outputs = plan.tasks.iter().flat_map(|task| {
@@ -78,59 +78,5 @@ fn read(desk: &Desk<'_>, answer: &str, path: &RelPath) -> Result<Plan, String> {
         Ok(plan)
     } else {
         Err(denials.join("\n"))
-    }
-}
-
-/// The JSON object in a reply: all of it, the last fenced block, or from the first brace on.
-fn json_in(reply: &str) -> &str {
-    let reply = reply.trim();
-    if reply.starts_with('{') {
-        return reply;
-    }
-    if let Some(block) = last_block(reply) {
-        return block;
-    }
-    match (reply.find('{'), reply.rfind('}')) {
-        (Some(from), Some(to)) if from < to => &reply[from..=to],
-        _ => reply,
-    }
-}
-
-/// The content of the last fenced block that begins with a brace.
-fn last_block(reply: &str) -> Option<&str> {
-    let mut found = None;
-    let mut rest = reply;
-    while let Some(open) = rest.find("```") {
-        let after = &rest[open + 3..];
-        let body = after.find('\n').map_or("", |end| &after[end + 1..]);
-        // A reply that was cut off has no closing fence.
-        let end = body.find("\n```").unwrap_or(body.len());
-        let block = body[..end].trim();
-        if block.starts_with('{') {
-            found = Some(block);
-        }
-        rest = body.get(end + 4..).unwrap_or_default();
-    }
-    found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::json_in;
-
-    #[test]
-    fn the_plan_is_found_wherever_models_put_it() {
-        let check = |reply: &str, expected: &str| assert_eq!(json_in(reply), expected, "{reply}");
-        check("{\"a\": 1}", "{\"a\": 1}");
-        check(
-            "Here it is:\n```json\n{\"a\": 1}\n```\nGood luck!",
-            "{\"a\": 1}",
-        );
-        check("```\nls\n```\n```json\n{\"a\": 1}\n```", "{\"a\": 1}");
-        check("```json\n{\"a\": 1}", "{\"a\": 1}");
-        check("The plan: {\"a\": 1}. Done.", "{\"a\": 1}");
-        check("I cannot.", "I cannot.");
-        check("", "");
-        check("```", "```");
     }
 }

@@ -13,7 +13,7 @@ const PROBLEMS_MAX: usize = 10;
 /// Comments and trailing commas are taken, `snake_case` names are read as what they mean, and keys
 /// that nobody asked for are dropped. What is missing or wrong is told.
 pub fn read_reply(reply: &str) -> Result<Plan, Problems> {
-    let text = json_in(reply);
+    let text = prompt::reply::object_in(reply);
     let mut value = parse(text).map_err(|why| {
         Problems(vec![format!(
             "the reply holds no plan that can be read ({why}); answer with the JSON object alone"
@@ -115,38 +115,6 @@ fn rename(object: &mut Map<String, Value>, old: &str, new: &str) {
 
 fn keep(object: &mut Map<String, Value>, keys: &[&str]) {
     object.retain(|key, _| keys.contains(&key.as_str()));
-}
-
-fn json_in(reply: &str) -> &str {
-    let reply = reply.trim();
-    if reply.starts_with('{') && reply.ends_with('}') {
-        return reply;
-    }
-    if let Some(block) = last_block(reply) {
-        return block;
-    }
-    match (reply.find('{'), reply.rfind('}')) {
-        (Some(from), Some(to)) if from < to => &reply[from..=to],
-        _ => reply,
-    }
-}
-
-/// The content of the last fenced block that begins with a brace.
-fn last_block(reply: &str) -> Option<&str> {
-    let mut found = None;
-    let mut rest = reply;
-    while let Some(open) = rest.find("```") {
-        let after = &rest[open + 3..];
-        let body = after.find('\n').map_or("", |end| &after[end + 1..]);
-        // A reply that was cut off has no closing fence.
-        let end = body.find("\n```").unwrap_or(body.len());
-        let block = body[..end].trim();
-        if block.starts_with('{') {
-            found = Some(block);
-        }
-        rest = body.get(end + 4..).unwrap_or_default();
-    }
-    found
 }
 
 #[cfg(test)]
