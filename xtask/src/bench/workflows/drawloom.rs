@@ -24,6 +24,10 @@ const POSTGRES_WORKERS: usize = 4;
 /// The commands that are measured; without one of them there is nothing to measure.
 const COMMANDS: [&[&str]; 3] = [&["workflow", "start"], &["worker"], &["runs", "list"]];
 
+/// Items of a fan-out that are under way at a time, as many as its workflow allows. Restate and
+/// LangGraph have no such limit either.
+const ITEMS_CONCURRENCY: usize = 256;
+
 /// Runs that have not ended by then never will.
 const WAIT_MAX: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(200);
@@ -75,7 +79,8 @@ impl Drawloom {
     }
 
     pub(super) fn project(&self, place: &Place<'_>, database: Database) -> Result<Project<'_>> {
-        std::fs::create_dir(place.folder.join(".drawloom"))?;
+        let settings = format!("[workflows]\nconcurrency = {ITEMS_CONCURRENCY}\n");
+        std::fs::write(place.folder.join("drawloom.toml"), settings)?;
         let url = match database {
             // The file in the project, as it is by default.
             Database::Sqlite => None,
@@ -106,7 +111,7 @@ impl Contender for Ours<'_> {
                 project.work(job, POSTGRES_WORKERS, CONCURRENCY / POSTGRES_WORKERS)?
             }
             (Database::Postgres, Shape::FanOut | Shape::Loop) => {
-                project.work(job, POSTGRES_WORKERS, CONCURRENCY)?
+                project.work(job, POSTGRES_WORKERS, ITEMS_CONCURRENCY / POSTGRES_WORKERS)?
             }
         };
         Ok(Some(Speed::of(job, took)))
@@ -154,7 +159,7 @@ impl Project<'_> {
     fn start_and_wait(&self, job: Job) -> Result<Duration> {
         let began = Instant::now();
         let mut command = self.start(job)?;
-        command.args(["--wait", "--json"]);
+        command.arg("--wait");
         measure::run(&mut command, &self.folder.join("log.txt"))?;
         let took = began.elapsed();
         self.ended(1)?.context("the run has not ended")?;
@@ -175,20 +180,33 @@ impl Project<'_> {
         for _ in 0..runs {
             self.start_one(job)?;
         }
-        let (clock, began) = (now_ms()?, Instant::now());
-        let workers = (0..workers)
+        let clock = now_ms()?;
+        let ended_ms = if workers == 1 {
+            let concurrency = concurrency.to_string();
+            let mut worker =
+                self.command(&["worker", "--until-idle", "--concurrency", &concurrency]);
+            measure::run(&mut worker, &self.folder.join("log.txt"))?;
+            self.ended(runs)?.context("the runs have not ended")?
+        } else {
+            self.work_together(runs, workers, concurrency)?
+        };
+        Ok(Duration::from_millis(ended_ms.saturating_sub(clock)))
+    }
+
+    /// None of several may stop when it is idle: another may be about to make work for it.
+    fn work_together(&self, runs: usize, workers: usize, concurrency: usize) -> Result<u64> {
+        let began = Instant::now();
+        let _workers = (0..workers)
             .map(|number| self.worker(concurrency, &format!("worker{number}.txt")))
             .collect::<Result<Vec<_>>>()?;
         loop {
             if let Some(ended_ms) = self.ended(runs)? {
-                drop(workers);
-                return Ok(Duration::from_millis(ended_ms.saturating_sub(clock)));
+                return Ok(ended_ms);
             }
             ensure!(
                 began.elapsed() < WAIT_MAX,
-                "the runs have not ended after {} s; what the workers said is in {}",
-                WAIT_MAX.as_secs(),
-                self.folder.display()
+                "the runs have not ended after {} s",
+                WAIT_MAX.as_secs()
             );
             std::thread::sleep(PAUSE);
         }
@@ -210,7 +228,9 @@ impl Project<'_> {
     fn ended(&self, count: usize) -> Result<Option<u64>> {
         let limit = (count + 1).to_string();
         let runs = self.json(&["runs", "list", "--json", "--limit", &limit])?;
-        let runs = runs.as_array().context("`runs list --json` is no list")?;
+        let runs = runs["runs"]
+            .as_array()
+            .context("`runs list --json` lists no runs")?;
         ensure!(runs.len() == count, "{} runs of {count}", runs.len());
         let mut last = 0;
         for run in runs {
@@ -227,14 +247,12 @@ impl Project<'_> {
 
     /// When the one run there is had its first task claimed, if it had.
     pub(super) fn first_claim_ms(&self) -> Result<Option<u64>> {
-        let runs = self.json(&["runs", "list", "--json"])?;
-        let run = runs[0]["id"].as_str().context("a run has an id")?;
-        let shown = self.json(&["runs", "show", run, "--json"])?;
+        let shown = self.json(&["runs", "show", "last", "--json"])?;
         let events = shown["events"].as_array().context("a run has events")?;
         let claim = events
             .iter()
-            .find(|event| event["what"]["what"] == "task_moved" && event["what"]["by"] == "claim");
-        Ok(claim.and_then(|event| event["at_ms"].as_u64()))
+            .find(|event| event["event"] == "task_moved" && event["by"] == "claim");
+        Ok(claim.and_then(|event| event["atMs"].as_u64()))
     }
 
     fn json(&self, words: &[&str]) -> Result<Value> {
