@@ -10,7 +10,7 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, V
 
 use crate::command::{
     ai, build, builds, completions, cost, demo, doctor, impact, import, index, init, kit, man,
-    plan, recipe, run, schema, task, template, update, workflow,
+    plan, recipe, run, runs, schema, task, tasks, template, update, worker, workflow,
 };
 use crate::exit::{Exit, Trouble};
 use crate::split;
@@ -93,6 +93,11 @@ pub(crate) enum Command {
     Builds(builds::Builds),
     #[command(subcommand)]
     Workflow(workflow::Workflow),
+    #[command(subcommand)]
+    Runs(runs::Runs),
+    #[command(subcommand)]
+    Tasks(tasks::Tasks),
+    Worker(worker::Worker),
     Index(index::Index),
     Impact(impact::Impact),
     Schema(schema::Schema),
@@ -119,7 +124,7 @@ pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     ("Generate", &["run", "update", "recipe", "template"]),
     ("Ask", &["ai", "cost"]),
     ("Work", &["task", "plan", "build", "builds", "schema"]),
-    ("Weave", &["workflow"]),
+    ("Weave", &["workflow", "runs", "tasks", "worker"]),
     ("Look", &["index", "impact"]),
     ("Share", &["kit", "import"]),
     ("Set up", &["init", "demo", "doctor", "completions", "man"]),

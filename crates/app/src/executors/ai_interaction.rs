@@ -40,13 +40,13 @@ impl Executor for AiInteraction {
                 Ok(mode) => nobody(mode.name()),
                 Err(error) => failed_by(&error),
             };
-            report.tags.extend(unknown);
+            report.warnings.extend(unknown);
             report
         })
     }
 }
 
-/// The four layers, and a tag for every reference that nothing is known of.
+/// The four layers, and a warning for every reference that nothing is known of.
 fn prompt(job: &Job) -> Result<(String, Vec<String>), String> {
     let step = &job.step;
     let filled = layers::prompt(step, &job.state)
@@ -68,7 +68,10 @@ fn prompt(job: &Job) -> Result<(String, Vec<String>), String> {
         more: more.as_deref(),
         output_schema: step.config.output_schema.as_ref(),
     };
-    let unknown = filled.unknown.iter().map(|path| format!("unknown:{path}"));
+    let unknown = filled
+        .unknown
+        .iter()
+        .map(|path| format!("The prompt names `{path}`, of which nothing is known here."));
     Ok((layers::assemble(step, &parts), unknown.collect()))
 }
 

@@ -16,10 +16,13 @@ pub(crate) mod man;
 pub(crate) mod plan;
 pub(crate) mod recipe;
 pub(crate) mod run;
+pub(crate) mod runs;
 pub(crate) mod schema;
 pub(crate) mod task;
+pub(crate) mod tasks;
 pub(crate) mod template;
 pub(crate) mod update;
+pub(crate) mod worker;
 pub(crate) mod workflow;
 
 use crate::arguments::{Cli, Command};
@@ -40,6 +43,9 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Trouble> {
         Command::Build(build) => build.run(&session),
         Command::Builds(builds) => builds.run(&session),
         Command::Workflow(workflow) => workflow.run(&session),
+        Command::Runs(runs) => runs.run(&session),
+        Command::Tasks(tasks) => tasks.run(&session),
+        Command::Worker(worker) => worker.run(&session),
         Command::Schema(schema) => schema.run(),
         Command::Kit(kit) => kit.run(&session),
         Command::Import(import) => import.run(&session),

@@ -1,29 +1,53 @@
 //! `drawloom workflow`: diagrams that run.
 
+mod check;
+mod export;
+mod import;
+mod opening;
 mod parse;
 mod render;
+mod settle;
+mod show;
+mod start;
+mod view;
 
 use std::path::Path;
 
+use app::workflows::Sheet;
 use clap::Subcommand;
 use mermaid::Document;
 
 use crate::exit::{Exit, Problem, Trouble};
 use crate::input;
+use crate::output;
 use crate::session::Session;
+
+pub(crate) use opening::{Keeping, input_value, value_of};
+pub(crate) use settle::{how_to_answer, person, settle, worker_name};
+pub(crate) use view::{event_json, statuses, told};
 
 /// Work with workflows: Mermaid flowcharts that run
 #[derive(Debug, Subcommand)]
 pub(crate) enum Workflow {
     Parse(parse::Parse),
+    Check(check::Check),
+    Show(show::Show),
     Render(render::Render),
+    Start(start::Start),
+    Import(import::Import),
+    Export(export::Export),
 }
 
 impl Workflow {
     pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
         match self {
             Self::Parse(parse) => parse.run(session),
+            Self::Check(check) => check.run(session),
+            Self::Show(show) => show.run(session),
             Self::Render(render) => render.run(session),
+            Self::Start(start) => start.run(session),
+            Self::Import(import) => import.run(session),
+            Self::Export(export) => export.run(session),
         }
     }
 }
@@ -32,6 +56,67 @@ impl Workflow {
 fn document(session: &Session, file: &Path) -> Result<Document, Trouble> {
     let text = input::file_text(session, file)?;
     mermaid::parse(&text).map_err(|error| refused(&error, file))
+}
+
+/// The workflow in a file, of a name, or on stdin; what is wrong with it is in the sheet.
+fn sheet(session: &Session, project: &app::Project, file: &Path) -> Result<Sheet, Trouble> {
+    let sheet = match file == Path::new("-") {
+        true => {
+            let text = input::file_text(session, file)?;
+            app::workflows::read_text(project, ("stdin", "stdin"), text)
+        }
+        false => app::workflows::read(project, &session.surroundings, file)?,
+    };
+    if sheet.workflow.is_none()
+        && let Err(error) = mermaid::parse(&sheet.source)
+    {
+        return Err(refused(&error, Path::new(&sheet.shown)));
+    }
+    Ok(sheet)
+}
+
+/// The same, refused unless it can run; warnings are said.
+fn fine_sheet(session: &Session, project: &app::Project, file: &Path) -> Result<Sheet, Trouble> {
+    let sheet = sheet(session, project, file)?;
+    if !sheet.is_fine() {
+        return Err(wrong(&sheet));
+    }
+    for warning in &sheet.problems {
+        output::say(warning.report(&sheet.shown, &sheet.source).trim_end());
+    }
+    Ok(sheet)
+}
+
+/// Every problem of a workflow, with its line underlined.
+fn wrong(sheet: &Sheet) -> Trouble {
+    let problems = sheet.problems.iter().map(|problem| {
+        let excerpt = sheet.source.lines().nth(problem.line.saturating_sub(1));
+        let excerpt = excerpt.unwrap_or_default();
+        let trimmed = excerpt.trim_start();
+        let severity = match problem.severity {
+            flow::Severity::Error => "",
+            flow::Severity::Warning => "warning: ",
+        };
+        Problem {
+            code: Some(format!(
+                "E_WORKFLOW_{}",
+                problem.code.name().replace('-', "_").to_uppercase()
+            )),
+            message: format!("{severity}{}", problem.message),
+            file: Some(sheet.shown.clone()),
+            line: Some(problem.line),
+            column: Some(excerpt.chars().count() - trimmed.chars().count() + 1),
+            caret: excerpt.chars().count() - trimmed.chars().count(),
+            width: trimmed.trim_end().chars().count().max(1),
+            excerpt: Some(excerpt.to_owned()),
+            notes: Vec::new(),
+            hint: problem.hint.clone(),
+        }
+    });
+    Trouble {
+        problems: problems.collect(),
+        ..Trouble::failed("E_WORKFLOW", "")
+    }
 }
 
 fn refused(error: &mermaid::Error, file: &Path) -> Trouble {

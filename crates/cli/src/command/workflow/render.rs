@@ -1,11 +1,11 @@
-//! `drawloom workflow render`: the picture of a diagram.
+//! `drawloom workflow render`: the picture of a diagram, or of a run.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::document;
+use super::{Keeping, document, statuses};
 use crate::exit::{Exit, Trouble};
 use crate::output;
 use crate::session::Session;
@@ -15,21 +15,36 @@ use crate::session::Session;
 #[command(after_long_help = "\
 Examples:
   drawloom workflow render review.mmd -o review.svg
-  drawloom workflow render review.mmd | display")]
+  drawloom workflow render review.mmd | display
+  drawloom workflow render --run last -o run.svg     (coloured by how far each step is)")]
 pub(crate) struct Render {
     /// The diagram's file, or `-` for stdin
-    file: PathBuf,
+    #[arg(required_unless_present = "run", conflicts_with = "run")]
+    file: Option<PathBuf>,
+    /// Draw the diagram of this run, coloured by how far each step is
+    #[arg(long, value_name = "ID")]
+    run: Option<String>,
     /// Where the picture goes; stdout unless said
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    keeping: Keeping,
 }
 
 impl Render {
     pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let document = document(session, &self.file)?;
-        let picture = document
-            .to_svg("drawloom", &HashMap::new())
-            .map_err(|error| Trouble::failed("E_DIAGRAM", error.to_string()))?;
+        let picture = match (&self.run, &self.file) {
+            (Some(run), _) => {
+                let loom = self.keeping.look(session)?;
+                let run = loom.find(run)?;
+                let workflow = loom.workflow(&run)?;
+                let reached = statuses(&loom.events(&run.id)?);
+                workflow.document().to_svg("drawloom", &reached)
+            }
+            (None, Some(file)) => document(session, file)?.to_svg("drawloom", &HashMap::new()),
+            (None, None) => return Err(Trouble::usage("give a file, or `--run ID`")),
+        };
+        let picture = picture.map_err(|error| Trouble::failed("E_DIAGRAM", error.to_string()))?;
         match &self.output {
             Some(file) => workspace::fs::write_atomic(&session.path(file), picture.as_bytes())?,
             None => output::data(picture.as_bytes())?,

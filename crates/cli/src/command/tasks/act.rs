@@ -1,0 +1,65 @@
+//! `drawloom tasks assign` and `retry`.
+
+use clap::Args;
+use flow::engine::Command;
+use serde_json::json;
+
+use crate::command::workflow::Keeping;
+use crate::exit::{Exit, Trouble};
+use crate::output::{self, Form};
+use crate::session::Session;
+
+/// Give a task to somebody
+#[derive(Args, Debug)]
+pub(crate) struct Assign {
+    /// The task: RUN/STEP, RUN/STEP~VISIT or RUN/FOREACH[INDEX]/STEP
+    task: String,
+    /// To whom; left out, it is nobody's
+    assignee: Option<String>,
+    #[command(flatten)]
+    keeping: Keeping,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Try a task on hold again, with all its attempts
+#[derive(Args, Debug)]
+pub(crate) struct Retry {
+    /// The task: RUN/STEP, RUN/STEP~VISIT or RUN/FOREACH[INDEX]/STEP
+    task: String,
+    #[command(flatten)]
+    keeping: Keeping,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Assign {
+    pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+        let loom = self.keeping.look(session)?;
+        let task = loom.task(&self.task)?.id;
+        loom.execute(Command::Assign {
+            task: task.clone(),
+            assignee: self.assignee.clone(),
+        })?;
+        said(&task, "assigned", self.json)
+    }
+}
+
+impl Retry {
+    pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+        let loom = self.keeping.look(session)?;
+        let task = loom.task(&self.task)?.id;
+        loom.execute(Command::Retry { task: task.clone() })?;
+        said(&task, "tried again", self.json)
+    }
+}
+
+fn said(task: &flow::TaskId, word: &str, json: bool) -> Result<Exit, Trouble> {
+    match Form::from(json) {
+        Form::Json => output::json(&json!({ "task": task, "did": word }))?,
+        Form::Text => output::say(format!("{task} is {word}")),
+    }
+    Ok(Exit::Done)
+}

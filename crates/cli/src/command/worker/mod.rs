@@ -1,0 +1,104 @@
+//! `drawloom worker`: works on the runs of this project until it is stopped.
+
+use std::time::Duration;
+
+use app::worker::{Ended, Nobody, Order, Until, Watcher};
+use clap::Args;
+use flow::engine::Event;
+
+use crate::answering::Answering;
+use crate::command::workflow::{Keeping, event_json, worker_name};
+use crate::exit::{Exit, Trouble};
+use crate::interrupt;
+use crate::output::{self, Form};
+use crate::session::Session;
+
+/// Work on the runs of workflows, until it is stopped
+///
+/// Any number of workers may share a database: each claims tasks, says regularly that it lives, and does
+/// several at a time. One that dies loses nothing: when its lease ends, its tasks go to others. Ctrl-C and
+/// SIGTERM stop it politely: nothing more is claimed, what is under way may end, the rest is given back.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  drawloom worker
+  drawloom worker --concurrency 4 --lease 60s
+  drawloom worker --until-idle")]
+pub(crate) struct Worker {
+    /// How many tasks are done at a time; `workflows.concurrency` if left out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    concurrency: Option<u16>,
+    /// How long a task is this worker's without a word from it, such as 30s or 2m
+    #[arg(long, value_name = "TIME", value_parser = lease)]
+    lease: Option<Duration>,
+    /// The name it claims under
+    #[arg(long)]
+    name: Option<String>,
+    /// Only tasks of this assignee; may be given often
+    #[arg(long, value_name = "NAME")]
+    assignee: Vec<String>,
+    /// End when nothing is left to do
+    #[arg(long)]
+    until_idle: bool,
+    #[command(flatten)]
+    answering: Answering,
+    #[command(flatten)]
+    keeping: Keeping,
+    /// Print every event as one line of JSON
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+impl Worker {
+    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+        let loom = self.keeping.open(session, self.answering.wish())?;
+        let settings = &loom.project().settings.workflows;
+        let order = Order {
+            name: self.name.clone().unwrap_or_else(worker_name),
+            concurrency: self.concurrency.map_or(settings.concurrency, usize::from),
+            lease: self
+                .lease
+                .unwrap_or(Duration::from_secs(settings.lease_seconds)),
+            assignees: self.assignee.clone(),
+            until: match self.until_idle {
+                true => Until::Idle,
+                false => Until::Stopped,
+            },
+        };
+        let mut lines = Lines;
+        let mut nobody = Nobody;
+        let form = Form::from(self.json);
+        let watcher: &mut dyn Watcher = match form {
+            Form::Json => &mut lines,
+            Form::Text => {
+                output::say(format!("worker {} works; Ctrl-C stops it", order.name));
+                &mut nobody
+            }
+        };
+        let busy = interrupt::Busy::start();
+        let ended = loom.work(&order, watcher, &interrupt::cancel());
+        drop(busy);
+        if let (Ended::Stopped { given_back }, Form::Text) = (ended?, form) {
+            output::say(format!("stopped; {given_back} tasks given back"));
+        }
+        Ok(Exit::Done)
+    }
+}
+
+/// Every event as it is.
+struct Lines;
+
+impl Watcher for Lines {
+    fn events(&mut self, events: &[Event]) {
+        for event in events {
+            // A reader that is gone does not stop the work.
+            let _ = output::data(format!("{}\n", event_json(event)).as_bytes());
+        }
+    }
+}
+
+fn lease(text: &str) -> Result<Duration, String> {
+    let read = flow::Duration::read(text).filter(|span| span.ms >= 100);
+    read.map(|span| Duration::from_millis(span.ms))
+        .ok_or_else(|| "write a time of at least 100ms, such as 30s or 2m".to_owned())
+}

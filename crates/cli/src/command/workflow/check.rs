@@ -1,0 +1,78 @@
+//! `drawloom workflow check`: what is wrong with a workflow, before it runs.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{sheet, wrong};
+use crate::exit::{Exit, Trouble};
+use crate::output;
+use crate::session::Session;
+
+/// Say what is wrong with a workflow, before it runs
+///
+/// The diagram, its config block, every expression, every handler's settings, agents and subflows are
+/// looked at; nothing is run. Warnings do not make it fail.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  drawloom workflow check review.mmd
+  drawloom workflow check pr-review            (.drawloom/workflows/pr-review.mmd)
+  drawloom workflow check review.mmd --json | jq '.problems[]'")]
+pub(crate) struct Check {
+    /// The workflow's file, its name, or `-` for stdin
+    file: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Check {
+    pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+        let project = session.project()?;
+        let sheet = sheet(session, &project, &self.file)?;
+        if self.json {
+            let problems: Vec<Value> = sheet
+                .problems
+                .iter()
+                .map(|problem| {
+                    let severity = match problem.severity {
+                        flow::Severity::Error => "error",
+                        flow::Severity::Warning => "warning",
+                    };
+                    json!({
+                        "severity": severity, "code": problem.code.name(), "line": problem.line,
+                        "message": problem.message, "hint": problem.hint,
+                    })
+                })
+                .collect();
+            let steps = sheet
+                .workflow
+                .as_ref()
+                .map(|workflow| workflow.steps().len());
+            output::json(&json!({
+                "file": sheet.shown, "ok": sheet.is_fine(), "steps": steps, "problems": problems,
+            }))?;
+            return Ok(match sheet.is_fine() {
+                true => Exit::Done,
+                false => Exit::Failed,
+            });
+        }
+        if !sheet.is_fine() {
+            return Err(wrong(&sheet));
+        }
+        for warning in &sheet.problems {
+            output::say(warning.report(&sheet.shown, &sheet.source).trim_end());
+        }
+        let steps = sheet
+            .workflow
+            .as_ref()
+            .map_or(0, |workflow| workflow.steps().len());
+        output::say(match sheet.problems.len() {
+            0 => format!("{}: {steps} steps, fine", sheet.shown),
+            count => format!("{}: {steps} steps, fine, {count} warnings", sheet.shown),
+        });
+        Ok(Exit::Done)
+    }
+}

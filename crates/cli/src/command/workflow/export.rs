@@ -1,0 +1,43 @@
+//! `drawloom workflow export`: a workflow for others, as one JSON document.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::fine_sheet;
+use crate::exit::{Exit, Trouble};
+use crate::output;
+use crate::session::Session;
+
+/// Write a workflow for others: one JSON document with its steps and agents
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  drawloom workflow export pr-review > pipeline.json
+  drawloom workflow export review.mmd -o pipeline.json")]
+pub(crate) struct Export {
+    /// The workflow's file, its name, or `-` for stdin
+    file: PathBuf,
+    /// Where it goes; stdout unless said
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl Export {
+    pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+        let project = session.project()?;
+        let sheet = fine_sheet(session, &project, &self.file)?;
+        let Some(workflow) = &sheet.workflow else {
+            return Err(super::wrong(&sheet));
+        };
+        let exported = app::workflows::export(&project, &session.surroundings, (&sheet, workflow));
+        match &self.output {
+            Some(file) => {
+                let text = format!("{exported:#}\n");
+                workspace::fs::write_atomic(&session.path(file), text.as_bytes())?;
+            }
+            None => output::json(&exported)?,
+        }
+        Ok(Exit::Done)
+    }
+}

@@ -1,0 +1,79 @@
+//! What commands about runs share: which database, who answers, and values on the command line.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use app::ai::Wish;
+use app::workflows::Loom;
+use clap::Args;
+use serde_json::{Map, Value};
+
+use crate::exit::Trouble;
+use crate::input;
+use crate::session::Session;
+
+/// Where runs are kept.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Keeping {
+    /// The database: sqlite:PATH; that of the project if left out
+    #[arg(long, value_name = "URL", help_heading = "Keeping")]
+    database: Option<String>,
+}
+
+impl Keeping {
+    pub(crate) fn open(&self, session: &Session, wish: Wish) -> Result<Loom, Trouble> {
+        let project = Arc::new(session.project()?);
+        let database = self.database.as_deref();
+        Ok(Loom::open(project, &session.surroundings, wish, database)?)
+    }
+
+    /// For looking and steering: nobody is asked anything.
+    pub(crate) fn look(&self, session: &Session) -> Result<Loom, Trouble> {
+        self.open(session, Wish::default())
+    }
+}
+
+/// A value from `JSON`, `@FILE` or `-`, or from `name=value` words.
+pub(crate) fn input_value(
+    session: &Session,
+    given: Option<&str>,
+    words: &[String],
+) -> Result<Option<Value>, Trouble> {
+    let mut value = match given {
+        Some(given) => Some(one_value(session, given)?),
+        None => None,
+    };
+    for word in words {
+        let Some((name, text)) = word.split_once('=') else {
+            let message = format!("`{word}` is not NAME=VALUE");
+            return Err(Trouble::usage(message).hint("write name=value, or give `--input JSON`"));
+        };
+        let fields = value.get_or_insert_with(|| Value::Object(Map::new()));
+        let Value::Object(fields) = fields else {
+            let message = "values by name can be added to a JSON object only";
+            return Err(Trouble::usage(message));
+        };
+        fields.insert(name.to_owned(), value_of(text));
+    }
+    Ok(value)
+}
+
+fn one_value(session: &Session, given: &str) -> Result<Value, Trouble> {
+    let (text, origin) = match given.strip_prefix('@') {
+        Some(file) => (input::file_text(session, Path::new(file))?, file),
+        None if given == "-" => (input::file_text(session, Path::new("-"))?, "stdin"),
+        None => (given.to_owned(), "the command line"),
+    };
+    serde_json::from_str(&text).map_err(|cause| {
+        Trouble::failed(
+            "E_DATA",
+            format!("the value from {origin} is not JSON: {cause}"),
+        )
+        .hint("write {\"name\": 1}, @FILE, - for stdin, or name=value")
+    })
+}
+
+/// JSON where it is some, else the text.
+pub(crate) fn value_of(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+}

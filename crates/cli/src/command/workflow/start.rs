@@ -1,0 +1,78 @@
+//! `drawloom workflow start`: begins a run, and with `--wait` sees it through to its end.
+
+use std::path::PathBuf;
+
+use app::workflows::Begin;
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{Keeping, fine_sheet, input_value, settle};
+use crate::answering::Answering;
+use crate::exit::{Exit, Trouble};
+use crate::output::{self, Form};
+use crate::session::Session;
+
+/// Begin a run of a workflow
+///
+/// The text is kept with the run: changing the file later changes no run. `drawloom worker` does the
+/// work, or this command itself with `--wait`: it runs the diagram from start to end, shows the graph as
+/// it goes, asks you for manual tasks on a terminal, and prints the output of the last step. Without a
+/// terminal, a run that needs a person ends the command with exit code 2 and the commands that answer.
+/// Whatever is killed on the way, nothing is lost: `drawloom runs resume ID --wait` goes on.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  drawloom workflow start review.mmd --wait prNumber=7
+  drawloom workflow start review.mmd --wait --input @pr.json
+  echo '{\"prNumber\": 7}' | drawloom workflow start pr-review --input - --wait --json
+  drawloom workflow start review.mmd && drawloom worker")]
+pub(crate) struct Start {
+    /// The workflow's file, its name, or `-` for stdin
+    file: PathBuf,
+    /// Values of the input, as NAME=VALUE; a VALUE that is JSON is taken as such
+    values: Vec<String>,
+    /// The input: JSON, @FILE, or - for stdin
+    #[arg(long, value_name = "JSON")]
+    input: Option<String>,
+    /// Work on the run here, until it has ended or waits for somebody
+    #[arg(long)]
+    wait: bool,
+    /// A tag for the run; may be given often
+    #[arg(long, value_name = "TAG")]
+    tag: Vec<String>,
+    #[command(flatten)]
+    answering: Answering,
+    #[command(flatten)]
+    keeping: Keeping,
+    /// Print every event as one line of JSON, the result last
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+impl Start {
+    pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
+        let form = Form::from(self.json);
+        let loom = self.keeping.open(session, self.answering.wish())?;
+        let sheet = fine_sheet(session, loom.project(), &self.file)?;
+        let input = input_value(session, self.input.as_deref(), &self.values)?;
+        let begin = Begin {
+            input: input.unwrap_or_else(|| Value::Object(serde_json::Map::new())),
+            tags: self.tag.clone(),
+            assignee: None,
+        };
+        let run = loom.start(&sheet, begin)?;
+        if self.wait {
+            return settle(session, &loom, &run, form);
+        }
+        match form {
+            Form::Json => output::json(&json!({ "run": run.as_str() }))?,
+            Form::Text => {
+                output::data(format!("{run}\n").as_bytes())?;
+                output::say(format!(
+                    "begun; `drawloom worker` works on it, `drawloom runs show {run}` shows it"
+                ));
+            }
+        }
+        Ok(Exit::Done)
+    }
+}
