@@ -74,9 +74,7 @@ pub(crate) fn report(done: &Done, form: Form) -> Result<Exit, Trouble> {
         Form::Json => output::data(format!("{}\n", result_event(done)).as_bytes())?,
         Form::Text => {
             output::styled(&sheet::whole(&done.job))?;
-            next_steps(&done.job)
-                .into_iter()
-                .for_each(|line| output::say(line));
+            next_steps(&done.job).into_iter().for_each(output::say);
         }
     }
     ending(&done.job)

@@ -6,6 +6,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use workspace::diff::{Body, Diff, Hunk, Line, Tag};
 
 const HEADER: Style = Style::new().bold();
+const DIMMED: Style = Style::new().dimmed();
 const HUNK: Style = AnsiColor::Cyan.on_default();
 const REMOVED: Style = AnsiColor::Red.on_default();
 const ADDED: Style = AnsiColor::Green.on_default();
@@ -66,7 +67,11 @@ pub(crate) fn colored(unified: &str) -> String {
             in_header = false;
             let _ = writeln!(text, "{HUNK}{bare}{HUNK:#}");
         } else if in_header {
-            let _ = writeln!(text, "{HEADER}{bare}{HEADER:#}");
+            let style = match line.starts_with("index ") {
+                true => DIMMED,
+                false => HEADER,
+            };
+            let _ = writeln!(text, "{style}{bare}{style:#}");
         } else if is_change(line) {
             let mut block = line.to_owned();
             while let Some(next) = lines.next_if(|next| is_change(next)) {
@@ -84,49 +89,85 @@ fn is_change(line: &str) -> bool {
     line.starts_with(['-', '+', '\\'])
 }
 
-/// Lines that were replaced; the words that differ are found by comparing the two sides again.
+/// Lines that were replaced by others: each is compared with the line it most likely became.
 fn colored_block(block: &str) -> String {
-    let (mut old, mut new) = (String::new(), String::new());
-    let mut last_is_new = false;
-    for line in block.split_inclusive('\n') {
-        match line.split_at(1) {
-            ("-", rest) => {
-                old.push_str(rest);
-                last_is_new = false;
-            }
-            ("+", rest) => {
-                new.push_str(rest);
-                last_is_new = true;
-            }
-            // "\ No newline at end of file" is about the line before it.
-            _ => {
-                let side = if last_is_new { &mut new } else { &mut old };
-                side.pop();
-            }
-        }
-    }
-    let again = Diff::between(Some(old.as_bytes()), Some(new.as_bytes()));
-    let mut emphasised = String::new();
-    if let Body::Lines(hunks) = &again.body {
-        for hunk in hunks {
-            for line in &hunk.lines {
-                render_line(&mut emphasised, line, style_of(line.tag));
-            }
-        }
-    }
-    if anstream::adapter::strip_str(&emphasised).to_string() == block {
-        return emphasised;
-    }
-    let mut plain = String::new();
-    for line in block.lines() {
-        let style = match line.chars().next() {
-            Some('-') => REMOVED,
-            Some('+') => ADDED,
-            _ => Style::new(),
+    let lines: Vec<&str> = block.lines().collect();
+    let sided = |sign: char| {
+        let numbered = lines.iter().enumerate();
+        let of_side = numbered.filter(move |(_, line)| line.starts_with(sign));
+        of_side.map(|(at, _)| at).collect::<Vec<usize>>()
+    };
+    let (old, new) = (sided('-'), sided('+'));
+    let mut emphasised: Vec<Option<Line>> = lines.iter().map(|_| None).collect();
+    let mut first = 0;
+    for at in old {
+        let partners = new.iter().skip(first).take(PARTNERS_MAX).enumerate();
+        let pairs = partners.filter_map(|(skipped, partner)| {
+            let pair = compared(&lines[at][1..], &lines[*partner][1..])?;
+            Some((skipped, *partner, pair))
+        });
+        let Some((skipped, partner, pair)) = pairs.max_by_key(|(_, _, pair)| pair.same_share)
+        else {
+            continue;
         };
-        let _ = writeln!(plain, "{style}{line}{style:#}");
+        first += skipped + 1;
+        emphasised[at] = Some(pair.old);
+        emphasised[partner] = Some(pair.new);
     }
-    plain
+    let mut text = String::new();
+    for (line, emphasised) in lines.iter().zip(&emphasised) {
+        match emphasised {
+            Some(parts) => render_line(&mut text, parts, style_of(parts.tag)),
+            None => {
+                let style = match line.chars().next() {
+                    Some('-') => REMOVED,
+                    Some('+') => ADDED,
+                    _ => Style::new(),
+                };
+                let _ = writeln!(text, "{style}{line}{style:#}");
+            }
+        }
+    }
+    text
+}
+
+/// How many lines a removed one is compared with.
+const PARTNERS_MAX: usize = 12;
+/// The share of equal characters, in hundredths, from which two lines are the same one changed.
+const SAME_SHARE_MIN: usize = 50;
+
+/// A line before and after, with the words that differ.
+struct Pair {
+    old: Line,
+    new: Line,
+    /// How much of both is equal, in hundredths.
+    same_share: usize,
+}
+
+/// The two lines as one that was changed, if they are alike enough.
+fn compared(old: &str, new: &str) -> Option<Pair> {
+    let with_end = |text: &str| format!("{text}\n").into_bytes();
+    let again = Diff::between(Some(&with_end(old)), Some(&with_end(new)));
+    let Body::Lines(hunks) = again.body else {
+        return None;
+    };
+    let mut lines = hunks.into_iter().flat_map(|hunk| hunk.lines);
+    let (old, new) = (lines.next()?, lines.next()?);
+    if (old.tag, new.tag) != (Tag::Removed, Tag::Added) {
+        return None;
+    }
+    let parts = || old.parts.iter().chain(&new.parts);
+    let all: usize = parts().map(|part| part.text.trim().len()).sum();
+    let same = parts().filter(|part| !part.emphasised);
+    let same: usize = same.map(|part| part.text.trim().len()).sum();
+    let is_marked = parts().any(|part| part.emphasised);
+    let same_share = same * 100 / all.max(1);
+    let pair = Pair {
+        old,
+        new,
+        same_share,
+    };
+    (is_marked && same_share >= SAME_SHARE_MIN).then_some(pair)
 }
 
 fn style_of(tag: Tag) -> Style {
@@ -156,5 +197,22 @@ mod tests {
             styled.contains("\u{1b}[1m\u{1b}[4m"),
             "the changed word stands out: {styled:?}"
         );
+    }
+
+    #[test]
+    fn a_line_is_compared_with_the_one_it_became() {
+        let unified = "diff --git a/a b/a\nindex 1..2 100644\n--- a/a\n+++ b/a\n@@ -1,2 +1,4 @@\n\
+                       -def login(user, password):\n+from limit import allowed\n+\n\
+                       +def login(user, password, attempts):\n same\n\
+                       diff --git a/b b/b\n--- a/b\n+++ b/b\n@@ -1 +1 @@\n-one\n+other entirely\n\
+                       \\ No newline at end of file\n";
+        let styled = colored(unified);
+        assert_eq!(anstream::adapter::strip_str(&styled).to_string(), unified);
+        let line = |word: &str| styled.lines().find(|line| line.contains(word)).unwrap();
+        let strong = "\u{1b}[1m\u{1b}[4m";
+        assert!(line("attempts").contains(strong), "{styled:?}");
+        assert!(!line("from limit").contains(strong), "{styled:?}");
+        assert!(!line("entirely").contains(strong), "{styled:?}");
+        assert!(line("diff --git a/b").contains("\u{1b}[1m"), "{styled:?}");
     }
 }

@@ -65,6 +65,10 @@ Fields may be added, none change meaning.
 | `ai ask` | `{answer, mode, calls: [{provider, model, usage, micro_usd}]}` |
 | `ai models` | `{providers: [{provider, models: [{model, title, context_tokens}]}]}` |
 | `cost` | `{since, by, sums: [{day, calls, usage, micro_usd, unpriced_calls}], total}` |
+| `build`, `builds approve`, `builds publish` | every event as a line, last `{event: \"result\", …}`: see builder.md |
+| `builds list` | `{builds: [{id, status, isInterrupted, taskType, prompt, branch, prUrl}]}` |
+| `builds show`, `builds edit`, `builds reject`, `builds cancel` | the build: `{id, status, plan, result, …}` |
+| `builds diff` | `{id, diffs: [{path, diff}]}` |
 | `workflow parse` | `{direction, nodes: [{id, text, shape}], edges: [{from, to, label, kind, stroke, length}], subgraphs: [{id, title, nodes}]}` |
 | `recipe list` | `{recipes: [{id, name, description, path}]}` |
 | `recipe info` | `{name, description, variables: {name: {type, required, …}}, steps, examples}` |

@@ -223,7 +223,11 @@ pub(crate) fn used(result: &BuildResult) -> String {
         (unpriced, calls) if unpriced == calls => "cost unknown".to_owned(),
         (unpriced, _) => format!("{known} + {unpriced} calls of unknown price"),
     };
-    format!("{tokens} tokens in {} calls, {money}", cost.calls)
+    let calls = match cost.calls {
+        1 => "1 call".to_owned(),
+        calls => format!("{calls} calls"),
+    };
+    format!("{tokens} tokens in {calls}, {money}")
 }
 
 /// A line with its name in front; none for nothing.

@@ -48,8 +48,8 @@ pub(super) const CHECKS: &str = "builder.checks";
 
 /// How `[builder.checks]` is shown; commented out, because the names are the user's own.
 pub(super) const CHECKS_EXAMPLE: &str = "
-# What a build is held against, in this order: NAME = \"command line\", or a table with `run`, `cwd`
-# and `timeout_seconds`. Without this section the checks are found by the project's files
+# What a build is held against, in this order: a name with a command line, or with a table of `run`,
+# `cwd` and `timeout_seconds`. Without this section the checks are found by the project's files
 # (Cargo.toml, package.json, pyproject.toml, go.mod); an empty section means none.
 # [builder.checks]
 # lint = \"npm run lint\"  # for example

@@ -101,7 +101,7 @@ fn mistakes_in_the_file_are_shown_where_they_are() {
         "[network]\n",
         &[],
         "1:2 unknown section `network` (known here: `recipes`, `run`, `limits`, `output`, `ai`, `agent`, \
-         `mcp`)",
+         `builder`, `mcp`)",
     );
     check_error(
         "run = 3\n",

@@ -9,6 +9,7 @@
 )]
 
 mod agent;
+mod builder;
 mod general;
 
 use std::path::Path;

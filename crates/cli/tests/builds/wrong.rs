@@ -116,10 +116,7 @@ fn wrong_settings_are_shown_where_they_stand() {
             "[builder.checks]\ntest = { run = \"x\", timeout = 3 }\n",
             "known here: `run`, `cwd`, `timeout_seconds`",
         ),
-        (
-            "[builder.forge]\ntoken = \"x\"\n",
-            "`token_env`",
-        ),
+        ("[builder.forge]\ntoken = \"x\"\n", "`token_env`"),
     ] {
         yard.project.write("drawloom.toml", settings);
         let ran = yard.ends("builds list", 1);

@@ -39,7 +39,8 @@ fn init_writes_an_example_that_runs() {
     let project = initialized();
     assert_eq!(
         project.read(".gitignore"),
-        ".drawloom/drawloom.db*\n.drawloom/apply/\n.drawloom/answers/\n.drawloom/ledger/\n"
+        ".drawloom/drawloom.db*\n.drawloom/apply/\n.drawloom/answers/\n.drawloom/ledger/\n\
+         .drawloom/patches/\n"
     );
     let expect = Expect {
         exit: 0,
@@ -178,7 +179,7 @@ fn init_overwrites_nothing() {
     assert_eq!(
         project.read(".gitignore"),
         "target\r\n.drawloom/apply/\r\n.drawloom/drawloom.db*\r\n.drawloom/answers/\r\n\
-         .drawloom/ledger/\r\n"
+         .drawloom/ledger/\r\n.drawloom/patches/\r\n"
     );
     let before = project.tree();
     let ran = check(

@@ -43,11 +43,17 @@ async fn check_jobs(jobs: &dyn Jobs) {
         let listed = jobs.list(status, after, count).await.unwrap();
         listed.into_iter().map(|job| job.id).collect::<Vec<_>>()
     };
-    let (one, two) = (first.id.clone(), second.id.clone());
-    assert_eq!(listed(None, None, 9).await, [two.clone(), one.clone()]);
-    assert_eq!(listed(None, None, 1).await, [two.clone()]);
-    assert_eq!(listed(None, Some(two), usize::MAX).await, [one.clone()]);
-    assert_eq!(listed(Some(Status::Planning), None, 9).await, [one]);
+    let (one, two) = (&first.id, &second.id);
+    for (status, after, count, expected) in [
+        (None, None, 9, vec![two, one]),
+        (None, None, 1, vec![two]),
+        (None, Some(two.clone()), usize::MAX, vec![one]),
+        (Some(Status::Planning), None, 9, vec![one]),
+        (Some(Status::Failed), None, 9, Vec::new()),
+    ] {
+        let listed = listed(status, after, count).await;
+        assert_eq!(listed.iter().collect::<Vec<_>>(), expected);
+    }
 }
 
 /// What happened and what was said belong to their job.
