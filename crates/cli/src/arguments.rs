@@ -9,8 +9,9 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use crate::command::{
-    ai, build, builds, completions, cost, demo, doctor, impact, import, index, init, kit, man,
-    plan, recipe, run, runs, schema, task, tasks, template, update, worker, workflow,
+    agents, ai, build, builds, completions, cost, demo, doctor, impact, import, index, init, kit,
+    man, plan, recipe, run, runs, schedules, schema, task, tasks, template, update, users, worker,
+    workflow,
 };
 use crate::exit::{Exit, Trouble};
 use crate::split;
@@ -98,6 +99,12 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Tasks(tasks::Tasks),
     Worker(worker::Worker),
+    #[command(subcommand)]
+    Users(users::Users),
+    #[command(subcommand)]
+    Agents(agents::Agents),
+    #[command(subcommand)]
+    Schedules(schedules::Schedules),
     Index(index::Index),
     Impact(impact::Impact),
     Schema(schema::Schema),
@@ -124,7 +131,18 @@ pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     ("Generate", &["run", "update", "recipe", "template"]),
     ("Ask", &["ai", "cost"]),
     ("Work", &["task", "plan", "build", "builds", "schema"]),
-    ("Weave", &["workflow", "runs", "tasks", "worker"]),
+    (
+        "Weave",
+        &[
+            "workflow",
+            "runs",
+            "tasks",
+            "worker",
+            "users",
+            "agents",
+            "schedules",
+        ],
+    ),
     ("Look", &["index", "impact"]),
     ("Share", &["kit", "import"]),
     ("Set up", &["init", "demo", "doctor", "completions", "man"]),

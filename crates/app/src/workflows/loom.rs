@@ -6,6 +6,7 @@ use std::sync::Arc;
 use flow::engine::{Command, Event, RefusalKind, RunRow, RunStatus, Start, TaskRow};
 use flow::{RunId, Store, StoreError, StoreErrorKind, TaskId, Which, Workflow};
 use serde_json::Value;
+use store::Schedules;
 use tokio::runtime::Runtime;
 
 use super::reading::Sheet;
@@ -13,8 +14,9 @@ use super::standing::{self, Standing};
 use super::token;
 use crate::ai::{Errand, Wish, model};
 use crate::executors::Hands;
+use crate::schedules;
 use crate::tasks::{bench, keeping};
-use crate::worker::{self, Order, Watcher};
+use crate::worker::{self, Order, Until, Watcher};
 use crate::{Cancel, Code, Error, Project, Surroundings};
 
 /// How many events are read at a time.
@@ -28,6 +30,7 @@ const LAST: &str = "last";
 pub struct Loom {
     runtime: Runtime,
     store: Arc<dyn Store>,
+    schedules: Arc<dyn Schedules>,
     hands: Arc<Hands>,
 }
 
@@ -52,13 +55,14 @@ impl Loom {
         let runtime = bench::runtime()?;
         let source = model::Source::open(&project, surroundings, &wish, Errand::Answer)?;
         let secrets = source.secrets();
-        let store = runtime.block_on(async {
+        let (store, schedules) = runtime.block_on(async {
             let store = keeping::open_at(&place, secrets).await?;
-            Ok::<_, Error>(store.workflows().await?)
+            Ok::<_, Error>((store.workflows().await?, Arc::new(store)))
         })?;
         Ok(Loom {
             runtime,
             store,
+            schedules,
             hands: Arc::new(Hands {
                 project,
                 surroundings: surroundings.clone(),
@@ -94,7 +98,19 @@ impl Loom {
         cancel: &Cancel,
     ) -> Result<worker::Ended, Error> {
         let worker = worker::Worker::new(Arc::clone(&self.store), Arc::clone(&self.hands), order);
-        self.runtime.block_on(worker.work(watcher, cancel))
+        self.runtime.block_on(async {
+            if matches!(order.until, Until::Settled(_)) {
+                return worker.work(watcher, cancel).await;
+            }
+            let around = (&*self.hands.project, &self.hands.surroundings);
+            let tending = schedules::tend(&*self.schedules, &*self.store, around);
+            tokio::select! {
+                // What is due is begun before it is seen that nothing is left to do.
+                biased;
+                never = tending => match never {},
+                ended = worker.work(watcher, cancel) => ended,
+            }
+        })
     }
 
     /// Does something to a run or a task.

@@ -1,5 +1,6 @@
 //! One file per command; the doc comment of its arguments is its help.
 
+pub(crate) mod agents;
 pub(crate) mod ai;
 pub(crate) mod build;
 pub(crate) mod builds;
@@ -17,11 +18,13 @@ pub(crate) mod plan;
 pub(crate) mod recipe;
 pub(crate) mod run;
 pub(crate) mod runs;
+pub(crate) mod schedules;
 pub(crate) mod schema;
 pub(crate) mod task;
 pub(crate) mod tasks;
 pub(crate) mod template;
 pub(crate) mod update;
+pub(crate) mod users;
 pub(crate) mod worker;
 pub(crate) mod workflow;
 
@@ -46,6 +49,9 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Trouble> {
         Command::Runs(runs) => runs.run(&session),
         Command::Tasks(tasks) => tasks.run(&session),
         Command::Worker(worker) => worker.run(&session),
+        Command::Users(users) => users.run(&session),
+        Command::Agents(agents) => agents.run(&session),
+        Command::Schedules(schedules) => schedules.run(&session),
         Command::Schema(schema) => schema.run(),
         Command::Kit(kit) => kit.run(&session),
         Command::Import(import) => import.run(&session),

@@ -192,7 +192,9 @@ impl List {
 impl Remove {
     fn run(&self, session: &Session) -> Result<Exit, Trouble> {
         let project = session.project()?;
-        self.keeping.calendar(session, &project)?.remove(&self.slug)?;
+        self.keeping
+            .calendar(session, &project)?
+            .remove(&self.slug)?;
         match self.json {
             true => output::json(&json!({ "removed": self.slug.as_str() }))?,
             false => output::say(format!("removed {}", self.slug)),

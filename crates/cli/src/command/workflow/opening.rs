@@ -3,7 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use app::Project;
 use app::ai::Wish;
+use app::people::Register;
+use app::schedules::Calendar;
 use app::workflows::Loom;
 use clap::Args;
 use serde_json::{Map, Value};
@@ -22,9 +25,35 @@ pub(crate) struct Keeping {
 
 impl Keeping {
     pub(crate) fn open(&self, session: &Session, wish: Wish) -> Result<Loom, Trouble> {
-        let project = Arc::new(session.project()?);
+        let project = Arc::new(self.project(session)?);
         let database = self.database.as_deref();
         Ok(Loom::open(project, &session.surroundings, wish, database)?)
+    }
+
+    /// The project, with the agents of the database among those of its settings.
+    pub(crate) fn project(&self, session: &Session) -> Result<Project, Trouble> {
+        let mut project = session.project()?;
+        let database = self.database.as_deref();
+        app::people::enlist(&mut project, &session.surroundings, database)?;
+        Ok(project)
+    }
+
+    pub(crate) fn register(
+        &self,
+        session: &Session,
+        project: &Project,
+    ) -> Result<Register, Trouble> {
+        let database = self.database.as_deref();
+        Ok(Register::open(project, &session.surroundings, database)?)
+    }
+
+    pub(crate) fn calendar(
+        &self,
+        session: &Session,
+        project: &Project,
+    ) -> Result<Calendar, Trouble> {
+        let database = self.database.as_deref();
+        Ok(Calendar::open(project, &session.surroundings, database)?)
     }
 
     /// For looking and steering: nobody is asked anything.

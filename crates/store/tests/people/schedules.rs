@@ -1,0 +1,138 @@
+//! Schedules: added once, due when they are, and moved on by one of those who saw them due.
+
+use serde_json::json;
+use store::{Firing, Kind, Schedule, Schedules, Slug};
+
+use crate::place::opened;
+
+fn slug(text: &str) -> Slug {
+    text.parse().unwrap()
+}
+
+fn schedule(name: &str, next_ms: Option<u64>) -> Schedule {
+    Schedule {
+        slug: slug(name),
+        workflow: "nightly".to_owned(),
+        cron: "0 3 * * *".to_owned(),
+        time_zone: "Europe/Berlin".to_owned(),
+        input: json!({"depth": 3, "words": ["a", null]}),
+        is_enabled: true,
+        next_ms,
+        last: None,
+        created_ms: 0,
+    }
+}
+
+fn fired(due_ms: u64, run: &str) -> Firing {
+    Firing {
+        due_ms,
+        outcome: Ok(run.to_owned()),
+    }
+}
+
+async fn due(schedules: &dyn Schedules, now_ms: u64) -> Vec<String> {
+    let due = schedules.due_schedules(now_ms, 9).await.unwrap();
+    due.iter().map(|one| one.slug.to_string()).collect()
+}
+
+#[tokio::test]
+async fn schedules_are_added_once_listed_and_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = opened(folder.path()).await;
+    store.add_schedule(&schedule("b", Some(20))).await.unwrap();
+    store.add_schedule(&schedule("a", Some(10))).await.unwrap();
+    let twice = store.add_schedule(&schedule("a", None)).await.unwrap_err();
+    assert_eq!(twice.kind(), Kind::Conflict);
+    let kept = store.schedule(&slug("a")).await.unwrap().unwrap();
+    let expected = Schedule {
+        created_ms: kept.created_ms,
+        ..schedule("a", Some(10))
+    };
+    assert_eq!(kept, expected);
+    let listed = store.schedules().await.unwrap();
+    let names: Vec<&str> = listed.iter().map(|one| one.slug.as_str()).collect();
+    assert_eq!(names, ["a", "b"]);
+    store.remove_schedule(&slug("a")).await.unwrap();
+    assert_eq!(store.schedule(&slug("a")).await.unwrap(), None);
+    for gone in [
+        store.remove_schedule(&slug("a")).await,
+        store.enable_schedule(&slug("a"), None, true).await,
+    ] {
+        assert_eq!(gone.unwrap_err().kind(), Kind::Missing);
+    }
+}
+
+#[tokio::test]
+async fn due_are_those_that_are_switched_on_and_whose_time_has_come() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = opened(folder.path()).await;
+    for (name, next) in [
+        ("late", Some(10)),
+        ("now", Some(20)),
+        ("soon", Some(21)),
+        ("never", None),
+    ] {
+        store.add_schedule(&schedule(name, next)).await.unwrap();
+    }
+    assert_eq!(due(&store, 20).await, ["late", "now"]);
+    store
+        .enable_schedule(&slug("late"), None, false)
+        .await
+        .unwrap();
+    assert_eq!(due(&store, 20).await, ["now"]);
+    store
+        .enable_schedule(&slug("late"), Some(15), true)
+        .await
+        .unwrap();
+    assert_eq!(due(&store, 20).await, ["late", "now"]);
+    assert_eq!(store.due_schedules(20, 1).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_time_is_noted_by_one_and_moves_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let stores = [opened(folder.path()).await, opened(folder.path()).await];
+    stores[0]
+        .add_schedule(&schedule("a", Some(10)))
+        .await
+        .unwrap();
+    let seen = stores[0].schedule(&slug("a")).await.unwrap().unwrap();
+    let first = fired(10, "run-1");
+    stores[0]
+        .note_firing(&seen, &first, Some(70))
+        .await
+        .unwrap();
+    // Whoever saw it due as well comes too late, and undoes nothing.
+    let second = fired(10, "run-2");
+    stores[1]
+        .note_firing(&seen, &second, Some(130))
+        .await
+        .unwrap();
+    let now = stores[1].schedule(&slug("a")).await.unwrap().unwrap();
+    assert_eq!((now.next_ms, now.last), (Some(70), Some(first)));
+
+    let failed = Firing {
+        due_ms: 70,
+        outcome: Err("There is no such workflow.".to_owned()),
+    };
+    let seen = stores[1].schedule(&slug("a")).await.unwrap().unwrap();
+    stores[1].note_firing(&seen, &failed, None).await.unwrap();
+    let now = stores[0].schedule(&slug("a")).await.unwrap().unwrap();
+    assert_eq!((now.next_ms, now.last), (None, Some(failed)));
+}
+
+#[tokio::test]
+async fn one_that_was_added_anew_is_not_moved_by_what_the_old_one_did() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = opened(folder.path()).await;
+    store.add_schedule(&schedule("a", Some(10))).await.unwrap();
+    let old = store.schedule(&slug("a")).await.unwrap().unwrap();
+    store.remove_schedule(&slug("a")).await.unwrap();
+    store.add_schedule(&schedule("a", Some(10))).await.unwrap();
+    store
+        .note_firing(&old, &fired(10, "r"), Some(70))
+        .await
+        .unwrap();
+    let now = store.schedule(&slug("a")).await.unwrap().unwrap();
+    assert_eq!((now.next_ms, now.last), (Some(10), None));
+}
