@@ -15,6 +15,8 @@ const BAD: Style = AnsiColor::Red.on_default();
 const ODD: Style = AnsiColor::Yellow.on_default();
 /// How many failures of a check are listed; `builds show --json` has all.
 const FAILURES_SHOWN_MAX: usize = 8;
+/// How many lines of a check's output are shown.
+const LAST_LINES_MAX: usize = 6;
 /// How many files a line names.
 const NAMES_SHOWN_MAX: usize = 8;
 
@@ -190,7 +192,22 @@ fn check_lines(check: &CheckReport) -> String {
     if more > 0 {
         text.push_str(&format!("    and {more} more\n"));
     }
+    text.push_str(&last_words(check));
     text
+}
+
+/// The end of what a check said, where nothing of it was understood as a failure with a place.
+fn last_words(check: &CheckReport) -> String {
+    let is_bare = |failure: &String| !failure.contains('/') && !failure.contains("::");
+    if check.verdict != Verdict::Failed || !check.new_failures.iter().all(is_bare) {
+        return String::new();
+    }
+    let lines: Vec<&str> = check.output.lines().collect();
+    let first = lines.len().saturating_sub(LAST_LINES_MAX);
+    let lines = lines[first..].iter();
+    lines
+        .map(|line| format!("    {DIMMED}│ {}{DIMMED:#}\n", harmless(line)))
+        .collect()
 }
 
 fn proof(result: &BuildResult) -> String {

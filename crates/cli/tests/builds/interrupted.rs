@@ -100,6 +100,38 @@ fn a_build_that_was_killed_is_shown_so_and_can_be_cancelled() {
 }
 
 #[test]
+fn killed_in_any_status_it_can_be_cancelled_and_its_work_is_kept() {
+    for (status, words) in [
+        ("planning", "is asked"),
+        ("generating", "is writing"),
+        ("validating", "are run."),
+        ("repairing", "is mending"),
+        ("publishing", "checks ended"),
+        ("publishing", "on the branch"),
+    ] {
+        let yard = Yard::new(slow());
+        let before = yard.users();
+        let stands = stands(status);
+        let pieces = [stands[0].as_str(), stands[1].as_str(), words];
+        let mut child = yard.until(&format!("build '{PROMPT}' --yes --json"), &pieces);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        yard.ends("builds cancel last", 0);
+        let last = yard.last();
+        assert_eq!(last["status"], "cancelled", "{status}");
+        assert_eq!(yard.worktrees(), (0, 0), "{status}");
+        assert_eq!(yard.users(), before, "{status}");
+        if !["planning", "generating"].contains(&status) {
+            let patch = last["result"]["patchFile"].as_str().unwrap();
+            let patch = std::fs::read_to_string(patch).unwrap();
+            assert!(patch.contains("+++ b/a.txt"), "{status}: {patch}");
+        }
+        let ran = yard.ends("build --resume last", 1);
+        assert!(ran.err.contains("was cancelled"), "{status}: {}", ran.err);
+    }
+}
+
+#[test]
 fn a_build_that_was_only_queued_goes_on() {
     let yard = Yard::new(slow());
     let stands = stands("planning");

@@ -120,7 +120,13 @@ fn after_two_repairs_a_labelled_draft_says_what_is_left() {
     assert!(!body.contains("bad one"), "{body}");
 
     let shown = yard.ends("builds show last", 0);
-    for piece in ["is a draft", "✓ lint", "✗ test", "a.txt: bad three"] {
+    for piece in [
+        "is a draft",
+        "✓ lint",
+        "✗ test",
+        "a.txt: bad three",
+        "│ a.txt:1:1: bad three",
+    ] {
         assert!(shown.out.contains(piece), "{piece:?}: {}", shown.out);
     }
 }
