@@ -27,6 +27,8 @@ pub(crate) const LOCK_MS_MAX: u64 = 30_000;
 /// After how long the server takes back what a client that went silent has locked, in milliseconds.
 const SILENT_MS_MAX: u64 = 30_000;
 
+const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
+
 /// Where workers hear that something is ready.
 const CHANNEL: &str = "drawloom_ready";
 
@@ -182,14 +184,19 @@ impl fmt::Debug for Hints {
 }
 
 fn settings(address: &str) -> Result<PgConnectOptions> {
-    let read = PgConnectOptions::from_str(address).map_err(|cause| {
+    let unread = |why: String| {
         // The address is not repeated: there may be a password in it.
         let message = format!(
-            "the address of the database cannot be read ({cause}). Write it as \
+            "the address of the database cannot be read ({why}). Write it as \
              postgres://USER:PASSWORD@HOST:PORT/DATABASE."
         );
         Error::new(Kind::Open, message)
-    })?;
+    };
+    let is_ours = SCHEMES.iter().any(|scheme| address.starts_with(scheme));
+    if !is_ours {
+        return Err(unread("it does not begin with postgres://".to_owned()));
+    }
+    let read = PgConnectOptions::from_str(address).map_err(|cause| unread(cause.to_string()))?;
     let limits = [
         ("lock_timeout", LOCK_MS_MAX),
         ("idle_in_transaction_session_timeout", SILENT_MS_MAX),

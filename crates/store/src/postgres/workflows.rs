@@ -389,19 +389,22 @@ impl Shelf for Rows {
         const RUNS: &str = "SELECT DISTINCT run FROM (SELECT ready.run FROM workflow_ready AS ready \
              JOIN workflow_runs AS runs ON runs.id = ready.run \
              WHERE ready.ready_ms <= $1 AND runs.status = 'running' \
-             AND ($2::text IS NULL OR ready.run = $2) \
-             AND (cardinality($3::text[]) = 0 OR ready.assignee = ANY($3)) \
-             ORDER BY ready.ready_ms, ready.task LIMIT $4) AS oldest";
+             AND (cardinality($2::text[]) = 0 OR ready.assignee = ANY($2)) \
+             ORDER BY ready.ready_ms, ready.task LIMIT $3) AS oldest";
         const TASKS: &str = "SELECT task FROM workflow_ready \
              WHERE run = ANY($1) AND ready_ms <= $2 \
              AND (cardinality($3::text[]) = 0 OR assignee = ANY($3)) \
              ORDER BY ready_ms, task LIMIT $4";
         let now_ms = integer(now_ms);
-        let values = Values::of(now_ms)
-            .and(claim.run.as_ref().map(RunId::as_str))
-            .and(claim.assignees.clone())
-            .and(limit(claim.max.saturating_mul(LOOK_AHEAD)));
-        let runs = self.texts(RUNS, values).await?;
+        let runs = match &claim.run {
+            Some(run) => vec![run.to_string()],
+            None => {
+                let values = Values::of(now_ms)
+                    .and(claim.assignees.clone())
+                    .and(limit(claim.max.saturating_mul(LOOK_AHEAD)));
+                self.texts(RUNS, values).await?
+            }
+        };
         let runs = self.hold(runs).await?;
         if runs.is_empty() {
             return Ok(Vec::new());

@@ -1,12 +1,22 @@
 //! Workflows in a database: runs from begin to end through the port, as workers do it.
 #![allow(
     clippy::disallowed_methods,
-    clippy::unwrap_used,
+    clippy::disallowed_types,
     clippy::panic,
-    reason = "tests build their own fixtures and fail by panicking"
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "tests build their own fixtures, start themselves as victims, and fail by panicking"
 )]
 
+mod cluster;
 mod place;
+mod stage;
 mod working;
 
+mod conformance;
+mod full;
+mod server;
+mod sharing;
+mod throughput;
 mod whole_runs;

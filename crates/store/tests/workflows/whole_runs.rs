@@ -1,51 +1,51 @@
-//! Chains, loops and a foreach with its join, to their ends.
+//! Chains, and a foreach of a thousand with its join, to their ends.
 
-use flow::RunId;
-use flow::engine::{RunStatus, TaskStatus, What};
+use std::sync::Arc;
+
+use flow::Store;
 use serde_json::{Value, json};
 
+use crate::cluster::{Cluster, Flush};
 use crate::{place, working};
 
-const CHAIN: &str = "graph TD\n A[One] --> B[Two] --> C[Three]\n";
+pub(crate) const CHAIN: &str = "graph TD\n A[One] --> B[Two] --> C[Three]\n";
 
-const FAN: &str = "graph TD
+pub(crate) const FAN: &str = "graph TD
  A[List] --> E[[Each: Do]]
  E --> J[Join all]
 %% === WORKFLOW_CONFIG ===
-%% @E: { \"stepType\": \"foreach\", \"itemsPath\": \"output.items\", \"itemVariable\": \"item\", \"prompt\": \"Do {{item}}.\", \"maxItems\": 10000, \"maxConcurrency\": 100 }
+%% @E: { \"stepType\": \"foreach\", \"itemsPath\": \"output.items\", \"itemVariable\": \"item\", \"prompt\": \"Do {{item}}.\", \"maxItems\": 10000, \"maxConcurrency\": 100, \"retry\": { \"attempts\": 1000, \"delay\": 0.01, \"maxDelay\": 0.01 } }
 %% @J: { \"stepType\": \"join\", \"execution\": \"automated\" }
 %% === END_CONFIG ===
 ";
 
-/// Runs the workflow to its end: so many tasks are completed, and the events have no gap.
-async fn check(source: &str, first: Value, completed: usize) {
-    let folder = tempfile::tempdir().unwrap();
-    let store = place::sqlite(folder.path()).await;
-    let status = working::work_off(&store, source, json!({}), |task| match task.step.as_str() {
-        "A" => first.clone(),
+async fn check(store: Arc<dyn Store>, source: &str, items: u32, completed: usize) {
+    working::begin(&store, source).await;
+    working::work_off(&store, |task| give(task, items)).await;
+    working::hold_to_events(&store, completed).await;
+}
+
+/// The first step lists the items.
+pub(crate) fn give(task: &flow::TaskId, items: u32) -> Value {
+    match task.step.as_str() {
+        "A" => json!({ "items": (0..items).collect::<Vec<_>>() }),
         _ => json!({ "ok": true }),
-    })
-    .await;
-    assert_eq!(status, RunStatus::Completed);
-    let run = RunId::new("r1");
-    let events = store.events(&run, 0, usize::MAX).await.unwrap();
-    for (at, event) in events.iter().enumerate() {
-        assert_eq!(event.seq, at as u64 + 1);
     }
-    let completed_now = events.iter().filter(|event| match &event.what {
-        What::TaskMoved { by, .. } => by.to() == TaskStatus::Completed,
-        _ => false,
-    });
-    assert_eq!(completed_now.count(), completed);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chain_comes_to_its_end() {
-    check(CHAIN, json!({ "n": 1 }), 3).await;
+async fn whole_runs_in_sqlite_come_to_their_end() {
+    for (source, items, completed) in [(CHAIN, 0, 3), (FAN, 1_000, 1_003)] {
+        let folder = tempfile::tempdir().unwrap();
+        check(place::sqlite(folder.path()).await, source, items, completed).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_item_of_a_foreach_is_joined() {
-    let items: Vec<u32> = (0..1_000).collect();
-    check(FAN, json!({ "items": items }), 1_003).await;
+async fn whole_runs_in_postgres_come_to_their_end() {
+    let cluster = Cluster::start(Flush::No).await;
+    for (name, source, items, completed) in [("chain", CHAIN, 0, 3), ("fan", FAN, 1_000, 1_003)] {
+        let address = cluster.database(name).await;
+        check(place::postgres(&address).await, source, items, completed).await;
+    }
 }

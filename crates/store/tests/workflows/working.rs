@@ -1,62 +1,145 @@
 //! A worker that does every automated task at once, with what the test says it gives.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use flow::engine::{Command, Report, RunStatus, Start};
-use flow::{Claim, RunId, Store, TaskId};
-use serde_json::Value;
+use flow::engine::{Command, RefusalKind, Report, RunStatus, Start, TaskStatus, What};
+use flow::{Claim, RunId, Store, StoreError, StoreErrorKind, TaskId, Which, replay};
+use serde_json::{Value, json};
 
 /// How many claims may come back empty before a run is taken to be stuck.
-const IDLE_MAX: usize = 200;
+const IDLE_MAX: usize = 400;
 
-/// Begins a run and works until it ends; gives its status.
-pub(crate) async fn work_off(
-    store: &Arc<dyn Store>,
-    source: &str,
-    input: Value,
-    give: impl Fn(&TaskId) -> Value,
-) -> RunStatus {
+pub(crate) const LEASE_MS: u64 = 500;
+
+/// Begins the run `r1`.
+pub(crate) async fn begin(store: &Arc<dyn Store>, source: &str) {
     let hash = store.keep_workflow(source).await.unwrap();
+    let start = Start::new("r1", json!({}));
+    store.start(&hash, start).await.unwrap().unwrap();
+}
+
+pub(crate) fn claim(max: usize, lease_ms: u64) -> Claim {
+    Claim {
+        worker: format!("w{}", std::process::id()),
+        max,
+        lease_ms,
+        assignees: Vec::new(),
+        run: None,
+    }
+}
+
+/// Works until the run ends.
+pub(crate) async fn work_off(store: &Arc<dyn Store>, give: impl Fn(&TaskId) -> Value) {
     let run = RunId::new("r1");
-    store
-        .start(&hash, Start::new("r1", input))
-        .await
-        .unwrap()
-        .unwrap();
     let mut idle = 0;
     while idle < IDLE_MAX {
-        let status = store.run(&run).await.unwrap().unwrap().status;
-        if status != RunStatus::Running {
-            return status;
+        let row = store.run(&run).await.unwrap().unwrap();
+        match row.status {
+            RunStatus::Running => {}
+            RunStatus::Completed => return,
+            other => panic!("{other:?}: {:?}", row.reason),
         }
-        idle = match step(store, &give).await {
+        recover(store).await.unwrap();
+        let claimed = store.claim(claim(100, 60_000)).await.unwrap();
+        let mut reporting = tokio::task::JoinSet::new();
+        for one in &claimed {
+            let report = report(&one.task.id, one.task.fence, give(&one.task.id));
+            let store = Arc::clone(store);
+            reporting.spawn(async move { store.execute(report).await.unwrap().unwrap() });
+        }
+        reporting.join_all().await;
+        idle = match claimed.len() {
             0 => idle + 1,
             _ => 0,
         };
+        if claimed.is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
     panic!("the run is stuck");
 }
 
-/// Claims what is ready and reports on all of it; gives how much it was.
-pub(crate) async fn step(store: &Arc<dyn Store>, give: impl Fn(&TaskId) -> Value) -> usize {
-    let claim = Claim {
-        worker: "w1".to_owned(),
-        max: 100,
-        lease_ms: 60_000,
-        assignees: Vec::new(),
-        run: None,
-    };
-    let claimed = store.claim(claim).await.unwrap();
-    let mut reporting = tokio::task::JoinSet::new();
-    for one in &claimed {
-        let command = Command::Report {
-            task: one.task.id.clone(),
-            fence: one.task.fence,
-            report: Report::completed(give(&one.task.id)),
-        };
-        let store = Arc::clone(store);
-        reporting.spawn(async move { store.execute(command).await.unwrap().unwrap() });
+pub(crate) fn report(task: &TaskId, fence: u64, output: Value) -> Command {
+    Command::Report {
+        task: task.clone(),
+        fence,
+        report: Report::completed(output),
     }
-    reporting.join_all().await;
-    claimed.len()
+}
+
+/// Takes back what is with workers that died.
+pub(crate) async fn recover(store: &Arc<dyn Store>) -> Result<(), StoreError> {
+    for (task, fence) in store.expired(1_000).await? {
+        // Refused means that somebody else did.
+        let _ = store.execute(Command::LeaseLost { task, fence }).await?;
+    }
+    Ok(())
+}
+
+/// Works until the run ends, beside others and through whatever happens to the database; says what
+/// it did with `say`, after the store has said it is kept.
+pub(crate) async fn work_beside(store: &Arc<dyn Store>, items: u32, say: impl Fn(&str, &TaskId)) {
+    let run = RunId::new("r1");
+    loop {
+        match work_a_little(store, &run, items, &say).await {
+            Ok(true) => return,
+            Ok(false) => {}
+            Err(error) => {
+                assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error}");
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+    }
+}
+
+/// Whether the run has ended.
+async fn work_a_little(
+    store: &Arc<dyn Store>,
+    run: &RunId,
+    items: u32,
+    say: &impl Fn(&str, &TaskId),
+) -> Result<bool, StoreError> {
+    if store.run(run).await?.unwrap().status != RunStatus::Running {
+        return Ok(true);
+    }
+    recover(store).await?;
+    let claimed = store.claim(claim(8, LEASE_MS)).await?;
+    if claimed.is_empty() {
+        tokio::time::sleep(Duration::from_millis(3)).await;
+    }
+    for one in claimed {
+        let task = &one.task.id;
+        say("claimed", task);
+        let report = report(task, one.task.fence, crate::whole_runs::give(task, items));
+        match store.execute(report).await? {
+            Ok(_) => say("reported", task),
+            // The lease ended, or it was kept although nobody could say so.
+            Err(refusal) => assert_eq!(refusal.kind, RefusalKind::StaleFence, "{refusal}"),
+        }
+    }
+    Ok(false)
+}
+
+/// The events have no gap, give the rows when they are replayed, and so many tasks are completed,
+/// each once.
+pub(crate) async fn hold_to_events(store: &Arc<dyn Store>, completed: usize) {
+    let run = RunId::new("r1");
+    let events = store.events(&run, 0, usize::MAX).await.unwrap();
+    let skeleton = replay(&events).unwrap();
+    let row = store.run(&run).await.unwrap().unwrap();
+    assert_eq!(
+        (skeleton.status, skeleton.seq, skeleton.active),
+        (row.status, row.seq, row.active)
+    );
+    let tasks = store.tasks(Some(&run), Which::All, usize::MAX).await;
+    let tasks = tasks.unwrap().into_iter();
+    let tasks: BTreeMap<_, _> = tasks.map(|row| (row.id, (row.kind, row.status))).collect();
+    assert_eq!(tasks, skeleton.tasks);
+    let ended = events.iter().filter(|event| match &event.what {
+        What::TaskMoved { by, .. } => by.to() == TaskStatus::Completed,
+        _ => false,
+    });
+    assert_eq!(ended.count(), completed);
 }

@@ -1,0 +1,157 @@
+//! A PostgreSQL server of the test's own: a cluster in a folder that goes with it.
+//!
+//! `./test` installs the programs. The server refuses to run as root, so that root starts it as
+//! `postgres`. A shell stands between: it ends the server when the test ends, however it ends.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use sqlx::{ConnectOptions as _, Connection as _};
+
+const START_MS_MAX: u64 = 60_000;
+
+/// Whether commits wait for the disk.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flush {
+    /// `kill -9` of processes loses nothing without it, and tests are quicker.
+    No,
+    Yes,
+}
+
+pub(crate) struct Cluster {
+    folder: tempfile::TempDir,
+    flush: Flush,
+    shell: Option<Child>,
+}
+
+impl Cluster {
+    pub(crate) async fn start(flush: Flush) -> Cluster {
+        // Short: the path of a socket has 107 characters at most.
+        let folder = tempfile::Builder::new().prefix("dl-pg").tempdir_in("/tmp");
+        let folder = folder.unwrap();
+        let open = std::fs::Permissions::from_mode(0o777);
+        std::fs::set_permissions(folder.path(), open).unwrap();
+        let made = as_server("exec \"$0\" -D \"$1\" -U drawloom -A trust -N --locale=C -E UTF8")
+            .arg(program("initdb"))
+            .arg(folder.path().join("data"))
+            .stdout(Stdio::null())
+            .status();
+        assert!(made.unwrap().success(), "initdb failed");
+        let mut cluster = Cluster {
+            folder,
+            flush,
+            shell: None,
+        };
+        cluster.run().await;
+        cluster
+    }
+
+    /// Starts the server, and waits until it answers.
+    pub(crate) async fn run(&mut self) {
+        let flush = match self.flush {
+            Flush::No => "fsync=off",
+            Flush::Yes => "fsync=on",
+        };
+        let script = "\"$0\" -D \"$1/data\" -k \"$1\" -c listen_addresses= -c max_connections=50 \
+             -c \"$2\" -c shared_buffers=32MB 2>>\"$1/log\" & pid=$!; cat >/dev/null; \
+             kill -QUIT $pid 2>/dev/null; wait";
+        let shell = as_server(script)
+            .arg(program("postgres"))
+            .arg(self.folder.path())
+            .arg(flush)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn();
+        self.shell = Some(shell.unwrap());
+        let began = Instant::now();
+        while let Err(cause) = self.connect("postgres").await {
+            let log = std::fs::read_to_string(self.folder.path().join("log"));
+            assert!(
+                began.elapsed() < Duration::from_millis(START_MS_MAX),
+                "{cause}\n{}",
+                log.unwrap_or_default()
+            );
+            tokio::time::sleep(Duration::from_millis(30)).await;
+        }
+    }
+
+    /// `kill -9` of the server, as the kernel does it when memory ends. Its children see to
+    /// themselves.
+    pub(crate) async fn kill(&mut self) {
+        let file = self.folder.path().join("data/postmaster.pid");
+        let file = std::fs::read_to_string(file).unwrap();
+        let pid = file.lines().next().unwrap().trim().to_owned();
+        let killed = Command::new("kill").args(["-9", &pid]).status();
+        assert!(killed.unwrap().success());
+        self.stop();
+        // The next one refuses to start while children of the last live.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
+
+    /// A new database.
+    pub(crate) async fn database(&self, name: &str) -> String {
+        let mut connection = self.connect("postgres").await.unwrap();
+        let sql = format!("CREATE DATABASE \"{name}\"");
+        let made = sqlx::raw_sql(sqlx::AssertSqlSafe(sql));
+        made.execute(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+        self.address(name)
+    }
+
+    pub(crate) async fn connect(&self, name: &str) -> Result<sqlx::PgConnection, sqlx::Error> {
+        let options: sqlx::postgres::PgConnectOptions = self.address(name).parse()?;
+        options.connect().await
+    }
+
+    fn address(&self, name: &str) -> String {
+        let folder = self.folder.path().display().to_string().replace('/', "%2F");
+        format!("postgres://drawloom@{folder}/{name}")
+    }
+
+    fn stop(&mut self) {
+        if let Some(mut shell) = self.shell.take() {
+            drop(shell.stdin.take());
+            shell.wait().unwrap();
+        }
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.stop();
+        if rustix::process::geteuid().is_root() {
+            // The folder's content is another user's; root may remove it.
+            let _ = std::fs::remove_dir_all(self.folder.path().join("data"));
+        }
+    }
+}
+
+/// A shell as the user that the server runs as.
+fn as_server(script: &str) -> Command {
+    let mut command = match rustix::process::geteuid().is_root() {
+        true => {
+            let mut command = Command::new("setpriv");
+            let user = ["--reuid=postgres", "--regid=postgres", "--clear-groups"];
+            command.args(user).arg("sh");
+            command
+        }
+        false => Command::new("sh"),
+    };
+    command.current_dir("/").arg("-c").arg(script);
+    command
+}
+
+/// Debian keeps the programs of a server out of the path.
+fn program(name: &str) -> PathBuf {
+    let versions = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten();
+    let mut found: Vec<PathBuf> = versions
+        .map(|version| version.unwrap().path().join("bin").join(name))
+        .filter(|program| program.exists())
+        .collect();
+    found.sort();
+    found.pop().unwrap_or_else(|| Path::new(name).to_owned())
+}

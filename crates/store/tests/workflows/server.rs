@@ -1,0 +1,126 @@
+//! What only a server has: hints, duties of one process at a time, and errors of its own.
+
+use std::time::Duration;
+
+use flow::engine::Start;
+use flow::{StoreErrorKind, TextHash};
+use serde_json::json;
+use sqlx::Connection as _;
+use store::{Kind, Postgres, PostgresOptions};
+
+use crate::cluster::{Cluster, Flush};
+use crate::place::{self, Now};
+use crate::whole_runs::CHAIN;
+use crate::working::begin;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_waits_for_work_is_told_of_it() {
+    let cluster = Cluster::start(Flush::No).await;
+    let address = cluster.database("hints").await;
+    let mut hints = place::opened(&address).await.hints().await.unwrap();
+    let quiet = tokio::time::timeout(Duration::from_millis(100), hints.next()).await;
+    assert!(quiet.is_err(), "nothing was ready yet");
+    let store = place::postgres(&address).await;
+    begin(&store, CHAIN).await;
+    let told = tokio::time::timeout(Duration::from_secs(10), hints.next()).await;
+    told.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_duty_is_one_process_s_until_it_does_not_come_back() {
+    let cluster = Cluster::start(Flush::No).await;
+    let address = cluster.database("duties").await;
+    let store = place::opened(&address).await;
+    for (holder, lease_ms, has_it) in [
+        ("a", 60_000, true),
+        ("b", 60_000, false),
+        ("a", 50, true),
+        ("b", 60_000, false),
+    ] {
+        let now = store.lead("timers", holder, lease_ms).await.unwrap();
+        assert_eq!(now, has_it, "{holder}");
+    }
+    tokio::time::sleep(Duration::from_millis(80)).await;
+    assert!(store.lead("timers", "b", 60_000).await.unwrap());
+    assert!(!store.lead("timers", "a", 60_000).await.unwrap());
+    assert!(store.lead("schedules", "a", 60_000).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_ready_is_made_anew_from_the_tasks() {
+    let cluster = Cluster::start(Flush::No).await;
+    let address = cluster.database("ready").await;
+    let store = place::opened(&address).await;
+    let workflows = store.workflows().await.unwrap();
+    begin(&workflows, CHAIN).await;
+    assert_eq!(store.reconcile().await.unwrap(), 0);
+    let mut connection = cluster.connect("ready").await.unwrap();
+    let emptied = sqlx::raw_sql(
+        "DELETE FROM workflow_ready; INSERT INTO workflow_ready VALUES ('r1/Z', 'r1', 0, NULL)",
+    );
+    emptied.execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+    assert_eq!(store.reconcile().await.unwrap(), 2);
+    let claimed = workflows.claim(crate::working::claim(9, 1_000)).await;
+    assert_eq!(claimed.unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_say_what_to_do_and_keep_the_password() {
+    let cluster = Cluster::start(Flush::No).await;
+    let address = cluster.database("errors").await;
+    let options = || PostgresOptions {
+        clock: std::sync::Arc::new(Now),
+        scrub: None,
+    };
+    for (address, kind, says) in [
+        (
+            address.replace("/errors", "/nowhere"),
+            Kind::Open,
+            "Check the name of the database",
+        ),
+        (
+            "postgres://u:geheim@127.0.0.1:1/d".to_owned(),
+            Kind::Lost,
+            "cannot be reached",
+        ),
+        (
+            "mysql://u:geheim@h/d".to_owned(),
+            Kind::Open,
+            "postgres://USER",
+        ),
+        ("geheim".to_owned(), Kind::Open, "postgres://USER"),
+    ] {
+        let error = Postgres::open(&address, options()).await.unwrap_err();
+        let text = error.to_string();
+        assert_eq!(error.kind(), kind, "{text}");
+        assert!(text.contains(says), "{text}");
+        assert!(!text.contains("geheim"), "{text}");
+    }
+    let store = place::postgres(&address).await;
+    let unknown = TextHash::of("nothing");
+    let error = store.start(&unknown, Start::new("r", json!(1))).await;
+    assert_eq!(error.unwrap_err().kind, StoreErrorKind::NoSuchWorkflow);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_of_a_newer_version_are_left_alone() {
+    let cluster = Cluster::start(Flush::No).await;
+    let address = cluster.database("newer").await;
+    drop(place::opened(&address).await);
+    // Opening again changes nothing.
+    drop(place::opened(&address).await);
+    let mut connection = cluster.connect("newer").await.unwrap();
+    let newer = sqlx::raw_sql(
+        "INSERT INTO drawloom_migrations (version, description, success, checksum, execution_time) \
+         VALUES (99, 'later', true, '', 0)",
+    );
+    newer.execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+    let options = PostgresOptions {
+        clock: std::sync::Arc::new(Now),
+        scrub: None,
+    };
+    let error = Postgres::open(&address, options).await.unwrap_err();
+    assert_eq!(error.kind(), Kind::Newer, "{error}");
+}

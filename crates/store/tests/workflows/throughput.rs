@@ -1,0 +1,117 @@
+//! How many steps and items a second, printed:
+//! `cargo test -p store --test workflows throughput -- --ignored --nocapture`.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use flow::engine::{RunStatus, Start};
+use flow::{RunId, Store};
+use serde_json::json;
+
+use crate::cluster::{Cluster, Flush};
+use crate::place;
+use crate::whole_runs::{FAN, give};
+use crate::working::{begin, claim, report, work_off};
+
+const CHAIN: &str = "graph TD\n A[1] --> B[2] --> C[3] --> D[4] --> E[5] --> F[6] --> G[7] --> H[8] --> I[9] --> J2[10]\n";
+const LOOP: &str = "graph TD
+ A[Try] --> D{Done?}
+ D -->|\"output.n >= 100\"| B[End]
+ D -->|default| A
+%% === WORKFLOW_CONFIG ===
+%% @A: { \"maxVisits\": 200 }
+%% === END_CONFIG ===
+";
+const RUNS: usize = 200;
+const ATONCE: usize = 8;
+
+/// Runs one after the other, as one worker does that takes one task at a time.
+async fn chains(store: Arc<dyn Store>) {
+    let hash = store.keep_workflow(CHAIN).await.unwrap();
+    let began = Instant::now();
+    let mut working = tokio::task::JoinSet::new();
+    for worker in 0..ATONCE {
+        let (store, hash) = (Arc::clone(&store), hash.clone());
+        working.spawn(async move {
+            for number in (worker..RUNS).step_by(ATONCE) {
+                let run = RunId::new(format!("c{number}"));
+                let start = Start::new(run.clone(), json!({}));
+                store.start(&hash, start).await.unwrap().unwrap();
+                one_by_one(&store, &run).await;
+            }
+        });
+    }
+    working.join_all().await;
+    rate("chain", RUNS * 10, began);
+}
+
+async fn one_by_one(store: &Arc<dyn Store>, run: &RunId) -> usize {
+    let mut steps = 0;
+    loop {
+        let mut one = claim(1, 60_000);
+        one.run = Some(run.clone());
+        let claimed = store.claim(one).await.unwrap();
+        let Some(one) = claimed.first() else {
+            let status = store.run(run).await.unwrap().unwrap().status;
+            assert_eq!(status, RunStatus::Completed);
+            return steps;
+        };
+        steps += 1;
+        let report = report(&one.task.id, one.task.fence, json!({ "n": steps }));
+        store.execute(report).await.unwrap().unwrap();
+    }
+}
+
+async fn fan(store: Arc<dyn Store>, items: u32) {
+    begin(&store, FAN).await;
+    let began = Instant::now();
+    work_off(&store, |task| give(task, items)).await;
+    rate(&format!("fan-out {items}"), items as usize, began);
+}
+
+async fn loops(store: Arc<dyn Store>) {
+    let hash = store.keep_workflow(LOOP).await.unwrap();
+    let run = RunId::new("loop");
+    let start = Start::new(run.clone(), json!({}));
+    store.start(&hash, start).await.unwrap().unwrap();
+    let began = Instant::now();
+    let steps = one_by_one(&store, &run).await;
+    rate("loop", steps, began);
+}
+
+fn rate(what: &str, count: usize, began: Instant) {
+    let seconds = began.elapsed().as_secs_f64();
+    println!(
+        "{what}: {count} in {seconds:.2} s, {:.0} a second",
+        count as f64 / seconds
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "it measures, and asserts nothing"]
+async fn throughput_of_sqlite() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| {
+        let folder = folder.path().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        folder
+    };
+    chains(place::sqlite(&at("chain")).await).await;
+    fan(place::sqlite(&at("fan")).await, 1_000).await;
+    fan(place::sqlite(&at("fan10")).await, 10_000).await;
+    loops(place::sqlite(&at("loop")).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "it measures, and asserts nothing"]
+async fn throughput_of_postgres() {
+    let cluster = Cluster::start(Flush::Yes).await;
+    chains(place::postgres(&cluster.database("chain").await).await).await;
+    fan(place::postgres(&cluster.database("fan").await).await, 1_000).await;
+    fan(
+        place::postgres(&cluster.database("fan10").await).await,
+        10_000,
+    )
+    .await;
+    loops(place::postgres(&cluster.database("loop").await).await).await;
+}
