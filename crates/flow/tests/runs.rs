@@ -1037,3 +1037,42 @@ fn every_row_and_event_is_read_back_as_it_was_written() {
     memory.events.values().flatten().for_each(same);
     memory.outbox.iter().for_each(same);
 }
+
+#[test]
+fn commands_in_one_transaction_see_each_other_and_what_is_stored() {
+    let source = "graph TD\n A[a] --> B[b] & C[c] & E[e]\n B --> D[d]\n C --> D\n E --> D";
+    let mut stage = script::Stage::new(&[("main", source)], json!({}));
+    for line in ["done A 1", "done B 1", "done C 1", "claim D", "claim E"] {
+        stage.line(line);
+    }
+    let workflow = stage.workflows["main"].clone();
+    let mut batch = flow::engine::Batch::new();
+    for task in ["r/D", "r/E"] {
+        let command = flow::engine::Command::Report {
+            task: task.parse().unwrap(),
+            fence: 1,
+            report: flow::engine::Report::completed(json!(1)),
+        };
+        for lookup in flow::engine::likely(&workflow, &command) {
+            stage.memory.teach(&mut batch, lookup);
+        }
+        loop {
+            match flow::engine::decide(&workflow, &mut batch, &command, 2_000) {
+                Ok(decision) => break batch.commit(decision),
+                Err(flow::engine::Stop::Rows(lookup)) => stage.memory.teach(&mut batch, lookup),
+                Err(stop) => panic!("{stop:?}"),
+            }
+        }
+    }
+    let changes = batch.changes();
+    assert_eq!(
+        changes.runs.len(),
+        1,
+        "a row that changes twice is written once"
+    );
+    stage.memory.commit(changes);
+    assert_eq!(
+        stage.shown(),
+        "A:completed B:completed C:completed D:completed D~2:pending D~3:pending E:completed run:running"
+    );
+}

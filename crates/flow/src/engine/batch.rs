@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::config::StepType;
 use crate::engine::rows::{GroupRow, ItemRow, Place, Rows, RunRow, TaskRow, TimerRow};
-use crate::engine::status::{ItemStatus, TaskStatus};
+use crate::engine::status::TaskStatus;
 use crate::engine::table::Table;
 use crate::engine::{Changes, Command, Decision, Event, Notice};
 use crate::id::{Path, RunId, StepId, TaskId, group_of};
@@ -120,7 +120,7 @@ pub struct Batch {
     /// Outputs and ranges as they were stored when they were asked for.
     outputs: HashMap<TaskId, Option<Value>>,
     ranges: BTreeMap<Lookup, Vec<TaskId>>,
-    all_items: BTreeMap<TaskId, ()>,
+    all_items: HashSet<TaskId>,
     events: Vec<Event>,
     notices: Vec<Notice>,
 }
@@ -143,11 +143,18 @@ impl Batch {
                 self.visits.entry(place).or_insert(visits);
             }
             (Lookup::Completed(place), Found::Task(row)) => {
-                let id = row.as_ref().map(|row| row.id.clone());
+                let stored = row.as_ref().map(|row| row.id.clone());
                 if let Some(row) = row {
                     self.tasks.learn(row.id.clone(), Some(row));
                 }
-                self.completed.entry(place).or_insert(id);
+                // What was completed in this batch is not stored yet.
+                let ours =
+                    self.tasks.iter().map(|(_, row)| row).filter(|row| {
+                        row.status == TaskStatus::Completed && row.id.place() == place
+                    });
+                let ours = ours.map(|row| row.id.clone());
+                let last = ours.chain(stored).max_by_key(|task| task.visit);
+                self.completed.entry(place).or_insert(last);
             }
             (Lookup::Group(group), Found::Group(row)) => self.groups.learn(group, row),
             (Lookup::Item(group, index), Found::Item(row)) => {
@@ -157,7 +164,7 @@ impl Batch {
                 for row in rows {
                     self.items.learn((group.clone(), row.index), Some(row));
                 }
-                self.all_items.insert(group, ());
+                self.all_items.insert(group);
             }
             (Lookup::Outputs(tasks), Found::Outputs(outputs)) => {
                 self.outputs.extend(tasks.into_iter().zip(outputs));
@@ -200,10 +207,6 @@ impl Batch {
             self.groups.set(row.id.clone(), Some(row));
         }
         for row in items {
-            // A new foreach has all its items here.
-            if row.index == 0 && row.status == ItemStatus::Waiting {
-                self.all_items.entry(row.group.clone()).or_insert(());
-            }
             self.items.set((row.group.clone(), row.index), Some(row));
         }
         for (key, row) in timers {
@@ -215,10 +218,17 @@ impl Batch {
 
     fn take_task(&mut self, row: TaskRow) {
         let place = row.id.place();
-        let known = self.visits.entry(place.clone()).or_insert(row.id.visit);
-        *known = (*known).max(row.id.visit);
-        if row.status == TaskStatus::Completed {
-            self.completed.insert(place, Some(row.id.clone()));
+        // What is not known stays so: there may be later visits in the store.
+        if let Some(known) = self.visits.get_mut(&place) {
+            *known = (*known).max(row.id.visit);
+        }
+        if let Some(known) = self.completed.get_mut(&place)
+            && row.status == TaskStatus::Completed
+            && known
+                .as_ref()
+                .is_none_or(|known| known.visit < row.id.visit)
+        {
+            *known = Some(row.id.clone());
         }
         self.tasks.set(row.id.clone(), Some(row));
     }
@@ -325,7 +335,7 @@ impl Rows for Batch {
     }
 
     fn items(&mut self, group: &TaskId) -> Result<Vec<ItemRow>, Lookup> {
-        if !self.all_items.contains_key(group) {
+        if !self.all_items.contains(group) {
             return Err(Lookup::Items(group.clone()));
         }
         let all = self.items.iter().filter(|((of, _), _)| of == group);

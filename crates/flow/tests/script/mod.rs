@@ -139,52 +139,10 @@ impl Stage {
     pub(crate) fn line(&mut self, line: &str) {
         let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
         let (name, more) = rest.split_once(' ').unwrap_or((rest, ""));
-        let value = || serde_json::from_str::<Value>(more).unwrap_or_else(|_| Value::from(more));
+        if let Some(outcome) = outcome(verb, more) {
+            return self.report(self.task(name), outcome);
+        }
         match verb {
-            "done" => {
-                let output = value();
-                self.report(
-                    self.task(name),
-                    Outcome::Completed {
-                        output,
-                        partial: false,
-                    },
-                );
-            }
-            "fail" => {
-                let (class, message) = more.split_once(' ').unwrap_or((more, "It failed."));
-                let class: FailureClass = serde_json::from_value(json!(class)).unwrap();
-                let message = message.to_owned();
-                self.report(self.task(name), Outcome::Failed(Failure { class, message }));
-            }
-            "ask" => {
-                let reason = more.to_owned();
-                self.report(
-                    self.task(name),
-                    Outcome::Asked {
-                        reason,
-                        output: None,
-                    },
-                );
-            }
-            "unsure" => {
-                let reason = "Not sure.".to_owned();
-                self.report(
-                    self.task(name),
-                    Outcome::Unsure {
-                        reason,
-                        output: value(),
-                    },
-                );
-            }
-            "continue" => {
-                let note = more.to_owned();
-                self.report(self.task(name), Outcome::Continue { note, output: None });
-            }
-            "budget" => {
-                let reason = "Too dear.".to_owned();
-                self.report(self.task(name), Outcome::OverBudget { reason });
-            }
             "claim" => {
                 let task = self.task(name);
                 self.claim(&task);
@@ -194,19 +152,6 @@ impl Stage {
             "expire" => {
                 for (task, fence) in self.memory.expired(self.now_ms) {
                     self.ok(&Command::LeaseLost { task, fence });
-                }
-            }
-            "each" => {
-                for task in self.memory.ready(self.now_ms, usize::MAX) {
-                    if task.step.as_str() == name {
-                        self.report(
-                            task,
-                            Outcome::Completed {
-                                output: value(),
-                                partial: false,
-                            },
-                        );
-                    }
                 }
             }
             "expect" => self.expect(name, more),
@@ -227,61 +172,7 @@ impl Stage {
         let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
         let (name, more) = rest.split_once(' ').unwrap_or((rest, ""));
         let run = RunId::new("r");
-        let by = "me".to_owned();
         match verb {
-            "answer" => {
-                let output = serde_json::from_str(more).unwrap_or_else(|_| Value::from(more));
-                let answer = Answer::Done { output };
-                Command::Answer {
-                    task: self.task(name),
-                    by,
-                    answer,
-                }
-            }
-            "accept" => Command::Answer {
-                task: self.task(name),
-                by,
-                answer: Answer::Accept,
-            },
-            "reject" => {
-                let answer = Answer::Failed {
-                    message: more.to_owned(),
-                };
-                Command::Answer {
-                    task: self.task(name),
-                    by,
-                    answer,
-                }
-            }
-            "retry" => Command::Retry {
-                task: self.task(name),
-            },
-            "rerun" => Command::Rerun {
-                task: self.task(name),
-            },
-            "assign" => Command::Assign {
-                task: self.task(name),
-                assignee: Some(more.to_owned()),
-            },
-            "take" => Command::Claim {
-                task: self.task(name),
-                worker: "v".to_owned(),
-                lease_ms: 1,
-            },
-            "late" => {
-                let (fence, output) = more.split_once(' ').unwrap();
-                let report = Report::completed(serde_json::from_str(output).unwrap());
-                Command::Report {
-                    task: self.task(name),
-                    fence: fence.parse().unwrap(),
-                    report,
-                }
-            }
-            "beat" => Command::Heartbeat {
-                task: self.task(name),
-                fence: more.parse().unwrap(),
-                lease_ms: 60_000,
-            },
             "cancel" => Command::Cancel {
                 run,
                 reason: "Enough.".to_owned(),
@@ -291,13 +182,61 @@ impl Stage {
                 reason: "A break.".to_owned(),
             },
             "resume" => Command::Resume { run },
-            "lost" => Command::ChildEnded {
-                task: self.task(name),
-                end: ChildEnd::Failed {
-                    message: more.to_owned(),
-                },
+            _ => self.command_of(verb, self.task(name), more),
+        }
+    }
+
+    fn command_of(&self, verb: &str, task: TaskId, more: &str) -> Command {
+        let answer = match verb {
+            "answer" => Some(Answer::Done {
+                output: value(more),
+            }),
+            "accept" => Some(Answer::Accept),
+            "reject" => Some(Answer::Failed {
+                message: more.to_owned(),
+            }),
+            _ => None,
+        };
+        if let Some(answer) = answer {
+            return Command::Answer {
+                task,
+                by: "me".to_owned(),
+                answer,
+            };
+        }
+        match verb {
+            "retry" => Command::Retry { task },
+            "rerun" => Command::Rerun { task },
+            "assign" => Command::Assign {
+                task,
+                assignee: Some(more.to_owned()),
             },
-            _ => panic!("{line}"),
+            "take" => Command::Claim {
+                task,
+                worker: "v".to_owned(),
+                lease_ms: 1,
+            },
+            "late" => {
+                let (fence, output) = more.split_once(' ').unwrap();
+                let report = Report::completed(value(output));
+                Command::Report {
+                    task,
+                    fence: fence.parse().unwrap(),
+                    report,
+                }
+            }
+            "beat" => Command::Heartbeat {
+                task,
+                fence: more.parse().unwrap(),
+                lease_ms: 60_000,
+            },
+            "lost" => {
+                let end = ChildEnd::Failed {
+                    message: more.to_owned(),
+                };
+                Command::ChildEnded { task, end }
+            }
+            _ => panic!("{verb}"),
         }
     }
 
@@ -401,4 +340,44 @@ impl Stage {
         }
         shown.join(" ")
     }
+}
+
+/// What is written after a verb: JSON, or the words as they are.
+fn value(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
+}
+
+/// The outcome that a verb reports.
+fn outcome(verb: &str, more: &str) -> Option<Outcome> {
+    let reason = more.to_owned();
+    Some(match verb {
+        "done" => Outcome::Completed {
+            output: value(more),
+            partial: false,
+        },
+        "fail" => {
+            let (class, message) = more.split_once(' ').unwrap_or((more, "It failed."));
+            let class: FailureClass = serde_json::from_value(json!(class)).unwrap();
+            Outcome::Failed(Failure {
+                class,
+                message: message.to_owned(),
+            })
+        }
+        "ask" => Outcome::Asked {
+            reason,
+            output: None,
+        },
+        "unsure" => Outcome::Unsure {
+            reason: "Not sure.".to_owned(),
+            output: value(more),
+        },
+        "continue" => Outcome::Continue {
+            note: reason,
+            output: None,
+        },
+        "budget" => Outcome::OverBudget {
+            reason: "Too dear.".to_owned(),
+        },
+        _ => return None,
+    })
 }

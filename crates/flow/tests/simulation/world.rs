@@ -319,7 +319,10 @@ impl World {
 
     fn leases_end(&mut self) {
         for (task, fence) in self.memory.expired(self.now_ms) {
-            self.execute(&Command::LeaseLost { task, fence }).unwrap();
+            if let Err(refusal) = self.execute(&Command::LeaseLost { task, fence }) {
+                // Another of them has ended the run, or the foreach around.
+                assert_eq!(refusal.kind, RefusalKind::StaleFence, "{refusal}");
+            }
         }
     }
 
