@@ -30,7 +30,7 @@ pub(crate) struct Check {
 
 impl Check {
     pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let project = session.project()?;
+        let project = super::Keeping::default().project(session)?;
         let sheet = sheet(session, &project, &self.file)?;
         if self.json {
             let problems: Vec<Value> = sheet

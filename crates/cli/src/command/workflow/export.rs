@@ -25,7 +25,7 @@ pub(crate) struct Export {
 
 impl Export {
     pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let project = session.project()?;
+        let project = super::Keeping::default().project(session)?;
         let sheet = fine_sheet(session, &project, &self.file)?;
         let Some(workflow) = &sheet.workflow else {
             return Err(super::wrong(&sheet));

@@ -42,7 +42,7 @@ pub(crate) struct Import {
 
 impl Import {
     pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let project = session.project()?;
+        let project = super::Keeping::default().project(session)?;
         let text = input::file_text(session, &self.file)?;
         let shown = self.file.display().to_string();
         let wish = (self.name.as_deref(), self.create_agents);

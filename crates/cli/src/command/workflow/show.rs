@@ -30,7 +30,7 @@ pub(crate) struct Show {
 
 impl Show {
     pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let project = session.project()?;
+        let project = super::Keeping::default().project(session)?;
         let sheet = sheet(session, &project, &self.file)?;
         let Some(workflow) = &sheet.workflow else {
             return Err(super::wrong(&sheet));

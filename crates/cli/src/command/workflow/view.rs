@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use app::worker::Watcher;
 use dialoguer::console::Term;
-use flow::engine::{Begin, Evaluated, Event, ItemStatus, RunStatus, TaskKind, TaskStatus, What};
+use flow::engine::{
+    Begin, Evaluated, Event, ItemStatus, Move, RunStatus, TaskKind, TaskStatus, What,
+};
 use flow::{Execution, TaskId, Workflow};
 use mermaid::Status;
 use serde_json::{Value, json};
@@ -251,7 +253,9 @@ pub(crate) fn told(workflow: &Workflow, event: &Event, has_graph: bool) -> Optio
             match by.to() {
                 TaskStatus::OnHold => format!("✗ {} is on hold{why}", name(task)),
                 TaskStatus::Failed => format!("✗ {} failed{why}", name(task)),
-                TaskStatus::Pending => format!("↻ {} again{why}", name(task)),
+                TaskStatus::Pending if *by != Move::Release => {
+                    format!("↻ {} again{why}", name(task))
+                }
                 TaskStatus::InProgress if !has_graph => format!("▶ {}", name(task)),
                 TaskStatus::Completed if !has_graph => format!("✓ {}", name(task)),
                 TaskStatus::Cancelled if !has_graph => format!("– {} cancelled", name(task)),

@@ -1,0 +1,91 @@
+//! People: asked, refused, believed; and nobody else when nobody is set up.
+
+use serde_json::json;
+
+use crate::project::Says::{Anything, Has};
+use crate::project::{Expect, check};
+use crate::weave::{bare, document, result};
+
+const MANUAL: &str = "graph TD\n A(Approve) --> B[After]\n%% === WORKFLOW_CONFIG ===\n\
+    %% @A: { \"prompt\": \"Approve {{input.what}}?\", \"outputSchema\": { \"type\": \"object\", \"required\": [\"ok\"], \"properties\": { \"ok\": { \"type\": \"boolean\" } } } }\n\
+    %% @B: { \"handler\": \"no_op\" }\n%% === END_CONFIG ===\n";
+
+#[test]
+fn a_manual_task_takes_only_what_its_schema_takes() {
+    let project = bare();
+    project.write("m.mmd", MANUAL);
+    check(
+        &project,
+        "workflow start m.mmd --wait what=that",
+        Expect {
+            exit: 2,
+            out: Anything,
+            err: Has(&[
+                "waits for a person",
+                "Approve that?",
+                "drawloom tasks answer",
+            ]),
+        },
+    );
+    check(
+        &project,
+        "tasks answer last/A 'yes'",
+        Expect {
+            exit: 1,
+            out: Anything,
+            err: Has(&["error"]),
+        },
+    );
+    let listed = document(&project.run("tasks list --mine --json"));
+    assert_eq!(listed["tasks"].as_array().unwrap().len(), 1, "{listed}");
+    assert_eq!(project.run("tasks assign last/A ann").exit, 0);
+    assert_eq!(project.run("tasks answer last/A ok=true --by ann").exit, 0);
+    // Answered is answered.
+    assert_eq!(project.run("tasks answer last/A ok=false").exit, 1);
+    let ran = project.run("runs resume last --wait --json");
+    assert_eq!(result(&ran)["output"], json!({ "ok": true }), "{}", ran.err);
+}
+
+#[test]
+fn where_nobody_answers_a_person_may() {
+    let project = bare();
+    project.write("one.mmd", "graph TD\n A[Think]\n");
+    let ran = project.run("workflow start one.mmd --wait");
+    assert_eq!(ran.exit, 2, "{}", ran.err);
+    assert!(
+        ran.err.contains("Nobody is set up to answer"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(project.run("tasks answer last/A thought").exit, 0);
+    let ran = project.run("runs resume last --wait");
+    assert_eq!(
+        (ran.exit, ran.out.as_str()),
+        (0, "thought\n"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn a_paused_run_waits_and_a_part_can_be_run_again() {
+    let project = bare();
+    project.write("m.mmd", MANUAL);
+    assert_eq!(project.run("workflow start m.mmd what=x").exit, 0);
+    assert_eq!(project.run("runs pause last --reason lunch").exit, 0);
+    let listed = document(&project.run("runs list --status paused --json"));
+    assert_eq!(listed["runs"][0]["reason"], "lunch");
+    assert_eq!(project.run("runs resume last").exit, 0);
+    assert_eq!(project.run("tasks answer last/A ok=true").exit, 0);
+    assert_eq!(project.run("worker --until-idle").exit, 0);
+    let ran = project.run("runs rerun last/B --wait --json");
+    assert_eq!(result(&ran)["status"], "completed", "{}", ran.err);
+    let shown = document(&project.run("runs show last --json"));
+    let ids: Vec<&str> = shown["tasks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|task| task["id"].as_str().unwrap())
+        .collect();
+    assert!(ids.iter().any(|id| id.ends_with("/B~2")), "{ids:?}");
+}
