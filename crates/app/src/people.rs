@@ -6,6 +6,7 @@
 use store::{People as _, Store};
 use tokio::runtime::Runtime;
 
+use crate::ai::{Errand, Wish, model};
 use crate::settings::WorkflowAgent;
 use crate::tasks::{bench, keeping};
 use crate::workflows::database_place;
@@ -26,9 +27,7 @@ impl Register {
         surroundings: &Surroundings,
         database: Option<&str>,
     ) -> Result<Self, Error> {
-        let place = database_place(project, surroundings, database)?;
-        let runtime = bench::runtime()?;
-        let store = runtime.block_on(keeping::open_at(&place, Vec::new()))?;
+        let (runtime, store) = opened(project, surroundings, database)?;
         Ok(Self { runtime, store })
     }
 
@@ -110,6 +109,20 @@ pub fn enlist(
         }
     }
     Ok(())
+}
+
+/// The database, which takes known keys out of what it is given.
+pub(crate) fn opened(
+    project: &Project,
+    surroundings: &Surroundings,
+    database: Option<&str>,
+) -> Result<(Runtime, Store), Error> {
+    let place = database_place(project, surroundings, database)?;
+    let wish = Wish::default();
+    let source = model::Source::open(project, surroundings, &wish, Errand::Answer)?;
+    let runtime = bench::runtime()?;
+    let store = runtime.block_on(keeping::open_at(&place, source.secrets()))?;
+    Ok((runtime, store))
 }
 
 /// What the database refuses, as what the person can do about it.

@@ -16,10 +16,9 @@ use store::{Schedules, Store};
 use tokio::runtime::Runtime;
 use workspace::fs;
 
-use crate::people::explained;
+use crate::people::{explained, opened};
 use crate::tasks::clock::SystemClock;
-use crate::tasks::{bench, keeping};
-use crate::workflows::{self, database_place};
+use crate::workflows;
 use crate::{Code, Error, Project, Surroundings};
 
 pub use store::{Firing, Schedule, Slug};
@@ -55,9 +54,7 @@ impl Calendar {
         surroundings: &Surroundings,
         database: Option<&str>,
     ) -> Result<Self, Error> {
-        let place = database_place(project, surroundings, database)?;
-        let runtime = bench::runtime()?;
-        let store = runtime.block_on(keeping::open_at(&place, Vec::new()))?;
+        let (runtime, store) = opened(project, surroundings, database)?;
         Ok(Self { runtime, store })
     }
 

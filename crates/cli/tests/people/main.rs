@@ -1,0 +1,48 @@
+//! Users, agents and schedules with the real binary.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests build their own fixtures, start the binary as a user would, and fail by panicking"
+)]
+
+#[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../cli/project.rs"]
+mod project;
+
+mod agents;
+mod schedules;
+mod users;
+
+use project::{Expect, Project, Ran, Says, check};
+use serde_json::Value;
+
+/// A command line that must succeed, and the document it prints.
+#[track_caller]
+fn document(project: &Project, line: &str) -> Value {
+    let ran = done(project, line);
+    serde_json::from_str(&ran.out).unwrap_or_else(|cause| panic!("{cause}: {}", ran.out))
+}
+
+#[track_caller]
+fn done(project: &Project, line: &str) -> Ran {
+    let expect = Expect {
+        exit: 0,
+        out: Says::Anything,
+        err: Says::Anything,
+    };
+    check(project, line, expect)
+}
+
+/// A command line that must be refused, saying these pieces in this order.
+#[track_caller]
+fn refused(project: &Project, line: &str, exit: i32, says: &[&str]) {
+    let expect = Expect {
+        exit,
+        out: Says::Nothing,
+        err: Says::Has(says),
+    };
+    check(project, line, expect);
+}
