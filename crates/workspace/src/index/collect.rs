@@ -13,7 +13,7 @@ use super::project::Source;
 use super::{Extent, nesting};
 use crate::floor::HOME;
 use crate::policed::Candidate;
-use crate::{Error, Workspace};
+use crate::{Error, RelPath, Workspace};
 
 /// The largest text whose definitions are looked for; of larger ones the lines are counted.
 pub const INDEX_PARSED_BYTES_MAX: u64 = 2 * 1024 * 1024;
@@ -21,6 +21,17 @@ pub const INDEX_PARSED_BYTES_MAX: u64 = 2 * 1024 * 1024;
 pub const INDEX_READ_BYTES_MAX: u64 = 32 * 1024 * 1024;
 /// How much of a file is looked at for the zero bytes that no text has.
 const BINARY_PROBE_BYTES: usize = 8 * 1024;
+
+/// Files that say what imports mean.
+const MANIFESTS: [&str; 5] = [
+    "package.json",
+    "jsconfig.json",
+    "Cargo.toml",
+    "go.mod",
+    "pyproject.toml",
+];
+/// The largest of them that is kept in memory and in the cache; larger ones are read again.
+const MANIFEST_KEPT_BYTES_MAX: usize = 64 * 1024;
 
 /// What one thread keeps to itself.
 #[derive(Default)]
@@ -68,6 +79,7 @@ fn opened(
             language,
             extent: Extent::Bytes(size),
             facts: Arc::default(),
+            manifest: None,
             stamp: cache.stamp(&stat, 0),
         });
     }
@@ -88,12 +100,23 @@ fn opened(
         }
     };
     Some(Source {
+        manifest: manifest(&path, buffer),
         path,
         language,
         extent,
         facts,
         stamp,
     })
+}
+
+/// The text of a file that resolvers of imports will ask for.
+fn manifest(path: &RelPath, bytes: &[u8]) -> Option<Arc<str>> {
+    let name = path.file_name().unwrap_or_default();
+    let is_one = MANIFESTS.contains(&name) || name.starts_with("tsconfig");
+    if !is_one || bytes.len() > MANIFEST_KEPT_BYTES_MAX {
+        return None;
+    }
+    std::str::from_utf8(bytes).ok().map(Arc::from)
 }
 
 /// Reads the whole file; not, when it grows beyond the limit meanwhile or the disk refuses.

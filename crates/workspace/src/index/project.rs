@@ -30,6 +30,8 @@ pub(crate) struct Source {
     pub(crate) language: Language,
     pub(crate) extent: Extent,
     pub(crate) facts: Arc<Facts>,
+    /// The text of a manifest: it is asked for by every index, so it is not read twice.
+    pub(super) manifest: Option<Arc<str>>,
     /// What the file was when it was read.
     pub(super) stamp: Stamp,
 }
@@ -103,6 +105,9 @@ impl<'p> Project<'p> {
     /// read is as if it were not there.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         let id = self.find(path)?;
+        if let Some(text) = &self.source(id).manifest {
+            return Some(text.to_string());
+        }
         let bytes = self
             .space
             .read_at_most(&self.source(id).path, MANIFEST_BYTES_MAX)

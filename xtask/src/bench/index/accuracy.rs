@@ -42,7 +42,7 @@ pub(super) fn compare(bench: &Bench) -> Result<Vec<Goal>> {
     }
     let imports = cruised(&json(&mut cruiser(bench))?, &names)?;
     println!(
-        "\n{:<10}{:>10}{:>10}{:>10}{:>12}{:>10}",
+        "\n{:<10}{:>10}{:>12}{:>14}{:>12}{:>10}",
         "", "both", "only ours", "only theirs", "precision", "recall"
     );
     let mut goals = judge("names", &ours("exports", |it| it["name"].as_str()), &names);
@@ -113,7 +113,7 @@ fn judge(what: &str, ours: &Told, theirs: &Told) -> Vec<Goal> {
         both / all
     };
     let (precision, recall) = (share(only_ours), share(only_theirs));
-    println!("{what:<10}{both:>10}{only_ours:>10}{only_theirs:>10}{precision:>12.4}{recall:>10.4}");
+    println!("{what:<10}{both:>10}{only_ours:>12}{only_theirs:>14}{precision:>12.4}{recall:>10.4}");
     for line in shown.iter().take(SHOWN_MAX) {
         println!("    {line}");
     }
