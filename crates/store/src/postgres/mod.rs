@@ -4,6 +4,7 @@ mod fault;
 mod line;
 mod migrate;
 mod workflows;
+mod writing;
 
 use std::fmt;
 use std::str::FromStr as _;

@@ -9,6 +9,7 @@ mod plan;
 mod runs;
 mod schedules;
 mod workflows;
+mod writing;
 
 use std::borrow::Cow;
 use std::fmt;
