@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::super::measure;
 use super::place::{Contender, Database, Place};
 use super::program::Speed;
-use super::shape::{CONCURRENCY, Job, Shape};
+use super::shape::{CHAIN_STEPS, CONCURRENCY, Job, Shape};
 
 pub(super) const SQLITE: &str = "drawloom, SQLite";
 pub(super) const POSTGRES: &str = "drawloom, PostgreSQL × 4";
@@ -114,6 +114,7 @@ impl Contender for Ours<'_> {
                 project.work(job, POSTGRES_WORKERS, ITEMS_CONCURRENCY / POSTGRES_WORKERS)?
             }
         };
+        project.check(job)?;
         Ok(Some(Speed::of(job, took)))
     }
 }
@@ -243,6 +244,23 @@ impl Project<'_> {
             last = last.max(ended);
         }
         Ok(Some(last))
+    }
+
+    /// A run that lost something has done another job, and is not measured.
+    fn check(&self, job: Job) -> Result<()> {
+        let runs = self.json(&["runs", "list", "--json", "--limit", "1"])?;
+        let last = runs["runs"][0]["result"]
+            .as_str()
+            .context("a run that ended has a result")?;
+        let shown = self.json(&["tasks", "show", last, "--json"])?;
+        let output = &shown["task"]["output"];
+        let is_whole = match job.shape {
+            Shape::Chain => output["ok"] == true && last.ends_with(&format!("/S{CHAIN_STEPS}")),
+            Shape::FanOut => output["counts"]["succeeded"] == job.count,
+            Shape::Loop => output["round"] == job.count,
+        };
+        ensure!(is_whole, "{last} gave something else: {output}");
+        Ok(())
     }
 
     /// When the one run there is had its first task claimed, if it had.
