@@ -68,6 +68,9 @@ pub(crate) fn run(root: &Path, extent: Extent) -> Result<ExitCode> {
     }
     let alone = alone::measure(&drawloom, &ground)?;
     let verdict = goals::judge(&table, jobs, &alone);
+    if extent == Extent::Quick {
+        println!("\nof development builds and of little work: these verdicts are no measurement");
+    }
     let failures = table.failures();
     if failures > 0 {
         println!("\n{failures} measurement(s) failed, see above");
