@@ -2,7 +2,8 @@
 //!
 //! The repository is made of the TypeScript sources of four packages from npm, about 700 files. First
 //! the answers are compared: names with the TypeScript compiler, imports with dependency-cruiser. Then
-//! the costs: all in CPU time, because wall time belongs to whoever else uses the machine. The floor is
+//! the costs: all in CPU time of the quietest round, because wall time, and what sharing a core adds,
+//! belong to whoever else uses the machine. The floor is
 //! what nobody can do without: finding the files (`rg --files`) and reading their bytes (`cat`).
 
 mod accuracy;
@@ -120,19 +121,19 @@ impl Bench {
         );
         let cpu = |name: &str| {
             let entrant = entrants.iter().find(|it| it.name == name);
-            let cost = entrant.map(|it| measure::median(&it.costs).cpu);
+            let cost = entrant.map(|it| quietest(&it.costs));
             ms(cost.unwrap_or_default())
         };
         let ours = cpu("drawloom index");
         for entrant in &entrants {
-            let cost = measure::median(&entrant.costs);
+            let (cpu, cost) = (quietest(&entrant.costs), measure::median(&entrant.costs));
             #[expect(clippy::cast_precision_loss, reason = "megabytes are few")]
             let peak = cost.peak_bytes as f64 / 1_048_576.0;
             println!(
                 "{:<28}{:>12.1}{peak:>12.1}{:>9.1}×",
                 entrant.name,
-                ms(cost.cpu),
-                ms(cost.cpu) / ours
+                ms(cpu),
+                ms(cpu) / ours
             );
         }
         let floor = cpu("rg --files") + cpu("cat");
@@ -245,7 +246,7 @@ impl Bench {
         std::fs::write(&changed, text)?;
         std::fs::remove_file(project)?;
         walls.sort_unstable();
-        let cpu = ms(measure::median(&costs).cpu);
+        let cpu = ms(quietest(&costs));
         let wall = ms(walls[walls.len() / 2]);
         println!("\nagain after one changed file: {cpu:.1} ms of CPU, {wall:.1} ms in all");
         Ok(Goal::at_most(
@@ -254,6 +255,11 @@ impl Bench {
             REINDEX_CPU_MS_MAX,
         ))
     }
+}
+
+/// The CPU time of the round that others disturbed least: whoever shares a core only adds to it.
+fn quietest(costs: &[Cost]) -> Duration {
+    costs.iter().map(|cost| cost.cpu).min().unwrap_or_default()
 }
 
 fn ms(time: Duration) -> f64 {
