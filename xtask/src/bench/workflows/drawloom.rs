@@ -24,8 +24,8 @@ const POSTGRES_WORKERS: usize = 4;
 /// The commands that are measured; without one of them there is nothing to measure.
 const COMMANDS: [&[&str]; 3] = [&["workflow", "start"], &["worker"], &["runs", "list"]];
 
-/// Items of a fan-out that are under way at a time, as many as its workflow allows. Restate and
-/// LangGraph have no such limit either.
+/// Items of a fan-out that are under way at a time, as many as its workflow allows. Restate has no
+/// such limit; LangGraph and DBOS have eight.
 const ITEMS_CONCURRENCY: usize = 256;
 
 /// Runs that have not ended by then never will.
