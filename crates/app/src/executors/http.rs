@@ -11,7 +11,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Method, Url};
 use serde_json::{Map, Value, json};
 
-use super::{Executor, Job, Working, failed, fill, invalid, needs_text, setting, unknown_settings};
+use super::{Executor, Job, Working, fill, needs_text, setting, unknown_settings};
 use crate::workflows::token;
 
 const SETTINGS: [&str; 4] = ["url", "method", "headers", "body"];
@@ -50,13 +50,14 @@ impl Executor for Http {
     fn execute<'a>(&'a self, job: &'a Job) -> Working<'a> {
         Box::pin(async move {
             match call(job).await {
-                Ok(report) | Err(report) => report,
+                Ok(report) => report,
+                Err(report) => *report,
             }
         })
     }
 }
 
-async fn call(job: &Job) -> Result<Report, Report> {
+async fn call(job: &Job) -> Result<Report, Box<Report>> {
     let fields = Value::Object(job.step.config.config.clone().unwrap_or_default());
     let fields = fill::json(&fields, &job.state).map_err(invalid)?;
     let url = fields["url"].as_str().unwrap_or_default();
@@ -91,7 +92,16 @@ async fn call(job: &Job) -> Result<Report, Report> {
     judge(job, (&url, status), parsed(&text, kind.as_ref()))
 }
 
-fn client(timeout: Duration) -> Result<Client, Report> {
+/// Why there is no answer, or none that counts.
+fn failed(class: FailureClass, message: impl Into<String>) -> Box<Report> {
+    Box::new(super::failed(class, message))
+}
+
+fn invalid(message: impl Into<String>) -> Box<Report> {
+    Box::new(super::invalid(message))
+}
+
+fn client(timeout: Duration) -> Result<Client, Box<Report>> {
     // Fails only when one is installed already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let built = Client::builder()
@@ -107,7 +117,7 @@ fn client(timeout: Duration) -> Result<Client, Report> {
     })
 }
 
-fn headers(job: &Job, given: Option<&Value>) -> Result<HeaderMap, Report> {
+fn headers(job: &Job, given: Option<&Value>) -> Result<HeaderMap, Box<Report>> {
     let mut headers = HeaderMap::new();
     let mut put = |name: &str, value: &str| {
         let name = HeaderName::try_from(name);
@@ -153,7 +163,7 @@ fn name_of(given: Option<&Value>) -> String {
         .join(", ")
 }
 
-async fn bounded(mut response: reqwest::Response) -> Result<String, Report> {
+async fn bounded(mut response: reqwest::Response) -> Result<String, Box<Report>> {
     let mut bytes = Vec::new();
     loop {
         let piece = response.chunk().await.map_err(|cause| {
@@ -182,7 +192,7 @@ fn parsed(text: &str, kind: Option<&HeaderValue>) -> Value {
     }
 }
 
-fn judge(job: &Job, (url, status): (&Url, u16), body: Value) -> Result<Report, Report> {
+fn judge(job: &Job, (url, status): (&Url, u16), body: Value) -> Result<Report, Box<Report>> {
     let class = match status {
         200..=299 => None,
         401 | 403 => Some(FailureClass::Auth),
@@ -212,7 +222,7 @@ fn judge(job: &Job, (url, status): (&Url, u16), body: Value) -> Result<Report, R
     }))
 }
 
-fn unreachable(url: &Url, cause: &reqwest::Error) -> Report {
+fn unreachable(url: &Url, cause: &reqwest::Error) -> Box<Report> {
     let class = match cause.is_timeout() {
         true => FailureClass::Timeout,
         false => FailureClass::Unavailable,

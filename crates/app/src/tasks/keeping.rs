@@ -82,17 +82,21 @@ pub(crate) async fn open(project: &Project, secrets: Vec<Secret>) -> Result<Stor
 
 /// The same at another place.
 pub(crate) async fn open_at(place: &Path, secrets: Vec<Secret>) -> Result<Store, Error> {
-    let scrub: Scrub = Arc::new(move |text: &str| {
-        let clean = scrub(text, &secrets);
-        (clean != text).then_some(clean)
-    });
     let options = Options {
         clock: Arc::new(SystemClock),
-        scrub: Some(scrub),
+        scrub: Some(scrubbing(secrets)),
         bytes_max: None,
         pid: std::process::id(),
     };
     Ok(Store::open(place, options).await?)
+}
+
+/// Takes these out of everything that is kept.
+pub(crate) fn scrubbing(secrets: Vec<Secret>) -> Scrub {
+    Arc::new(move |text: &str| {
+        let clean = scrub(text, &secrets);
+        (clean != text).then_some(clean)
+    })
 }
 
 pub(super) fn new_run(kind: RunKind, name: &str, definition: &str) -> NewRun {

@@ -65,7 +65,7 @@ pub enum Ended {
         given_back: usize,
     },
     Idle,
-    Settled(Standing),
+    Settled(Box<Standing>),
 }
 
 /// Sees what happens.
@@ -267,7 +267,7 @@ impl<'o> Worker<'o> {
                 shift.family = family;
                 Ok(match standing {
                     Standing::Going => None,
-                    settled => Some(Ended::Settled(settled)),
+                    settled => Some(Ended::Settled(Box::new(settled))),
                 })
             }
         }

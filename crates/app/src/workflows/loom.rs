@@ -6,7 +6,7 @@ use std::sync::Arc;
 use flow::engine::{Command, Event, RefusalKind, RunRow, RunStatus, Start, TaskRow};
 use flow::{RunId, Store, StoreError, StoreErrorKind, TaskId, Which, Workflow};
 use serde_json::Value;
-use store::Schedules;
+use store::{Postgres, PostgresOptions, Schedules};
 use tokio::runtime::Runtime;
 
 use super::reading::Sheet;
@@ -15,6 +15,7 @@ use super::token;
 use crate::ai::{Errand, Wish, model};
 use crate::executors::Hands;
 use crate::schedules;
+use crate::tasks::clock::SystemClock;
 use crate::tasks::{bench, keeping};
 use crate::worker::{self, Order, Until, Watcher};
 use crate::{Cancel, Code, Error, Project, Surroundings};
@@ -30,7 +31,8 @@ const LAST: &str = "last";
 pub struct Loom {
     runtime: Runtime,
     store: Arc<dyn Store>,
-    schedules: Arc<dyn Schedules>,
+    /// Kept in SQLite only.
+    schedules: Option<Arc<dyn Schedules>>,
     hands: Arc<Hands>,
 }
 
@@ -51,13 +53,28 @@ impl Loom {
         wish: Wish,
         database: Option<&str>,
     ) -> Result<Loom, Error> {
-        let place = database_place(&project, surroundings, database)?;
+        let url = database_url(&project, surroundings, database);
+        let server = url.filter(|url| is_server(url)).map(str::to_owned);
+        let place = match server {
+            Some(_) => None,
+            None => Some(database_place(&project, surroundings, database)?),
+        };
         let runtime = bench::runtime()?;
         let source = model::Source::open(&project, surroundings, &wish, Errand::Answer)?;
         let secrets = source.secrets();
         let (store, schedules) = runtime.block_on(async {
+            if let Some(address) = &server {
+                let options = PostgresOptions {
+                    clock: Arc::new(SystemClock),
+                    scrub: Some(keeping::scrubbing(secrets)),
+                };
+                let store = Postgres::open(address, options).await?;
+                return Ok::<_, Error>((store.workflows().await?, None));
+            }
+            let place = place.unwrap_or_else(|| keeping::place(&project));
             let store = keeping::open_at(&place, secrets).await?;
-            Ok::<_, Error>((store.workflows().await?, Arc::new(store)))
+            let schedules: Arc<dyn Schedules> = Arc::new(store.clone());
+            Ok((store.workflows().await?, Some(schedules)))
         })?;
         Ok(Loom {
             runtime,
@@ -73,6 +90,15 @@ impl Loom {
 
     pub fn project(&self) -> &Project {
         &self.hands.project
+    }
+
+    /// Who answers here when nobody says who.
+    pub fn person(&self) -> String {
+        let variable = |name| self.hands.surroundings.variable(name);
+        let named = variable("USER").or_else(|| variable("LOGNAME"));
+        named
+            .filter(|name| !name.is_empty())
+            .unwrap_or_else(|| "somebody".to_owned())
     }
 
     /// Begins a run of a workflow that was found to be fine.
@@ -99,11 +125,12 @@ impl Loom {
     ) -> Result<worker::Ended, Error> {
         let worker = worker::Worker::new(Arc::clone(&self.store), Arc::clone(&self.hands), order);
         self.runtime.block_on(async {
-            if matches!(order.until, Until::Settled(_)) {
-                return worker.work(watcher, cancel).await;
-            }
+            let schedules = match (&order.until, &self.schedules) {
+                (Until::Settled(_), _) | (_, None) => return worker.work(watcher, cancel).await,
+                (_, Some(schedules)) => schedules,
+            };
             let around = (&*self.hands.project, &self.hands.surroundings);
-            let tending = schedules::tend(&*self.schedules, &*self.store, around);
+            let tending = schedules::tend(&**schedules, &*self.store, around);
             tokio::select! {
                 // What is due is begun before it is seen that nothing is left to do.
                 biased;
@@ -236,22 +263,34 @@ impl Loom {
     }
 }
 
-/// Where the runs are kept.
+/// The database that is named: by the flag, by DRAWLOOM_DATABASE_URL, or by the settings.
+fn database_url<'a>(
+    project: &'a Project,
+    surroundings: &'a Surroundings,
+    given: Option<&'a str>,
+) -> Option<&'a str> {
+    let variable = surroundings.variables.get("DRAWLOOM_DATABASE_URL");
+    let setting = project.settings.workflows.database.as_deref();
+    let url = given.or(variable.map(String::as_str)).or(setting);
+    url.filter(|url| !url.is_empty())
+}
+
+/// Whether a database is on a server, and shared by machines.
+fn is_server(url: &str) -> bool {
+    url.starts_with("postgres:") || url.starts_with("postgresql:")
+}
+
+/// The file that runs are kept in.
 pub fn database_place(
     project: &Project,
     surroundings: &Surroundings,
     given: Option<&str>,
 ) -> Result<PathBuf, Error> {
-    let variable = surroundings
-        .variables
-        .get("DRAWLOOM_DATABASE_URL")
-        .map(String::as_str);
-    let setting = project.settings.workflows.database.as_deref();
-    let Some(url) = given.or(variable).or(setting).filter(|url| !url.is_empty()) else {
+    let Some(url) = database_url(project, surroundings, given) else {
         return Ok(keeping::place(project));
     };
-    if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-        let message = "this version of drawloom keeps runs in SQLite only";
+    if is_server(url) {
+        let message = "users, agents and schedules are kept in SQLite only";
         return Err(Error::new(Code::Database, message)
             .hint("leave the database out, or give a file: sqlite:PATH"));
     }
@@ -277,7 +316,7 @@ fn new_id() -> Result<RunId, Error> {
             format!("the system gives no random bytes: {cause}"),
         )
     })?;
-    let now_ms = crate::tasks::clock::SystemClock.now_ms();
+    let now_ms = SystemClock.now_ms();
     Ok(RunId::new(format!(
         "{:09x}{:08x}",
         now_ms / 100,

@@ -90,11 +90,7 @@ fn a_person_reviews_and_the_run_goes_on_where_it_was() {
 #[test]
 fn a_loop_that_does_not_end_pauses_the_run() {
     let (project, _model) = with_model(reviewers(10, true));
-    let source = PR_REVIEW.replace(
-        "%% @E: { \"stepType\": \"decision\" }",
-        "%% @E: { \"stepType\": \"decision\" }",
-    );
-    let source = source.replacen("%% @A: {", "%% @A: {\n%%   \"maxVisits\": 2,", 1);
+    let source = PR_REVIEW.replacen("%% @A: {", "%% @A: {\n%%   \"maxVisits\": 2,", 1);
     project.write("pr.mmd", &source);
     let ran = project.run("workflow start pr.mmd --wait --json prNumber=7");
     assert_eq!(ran.exit, 1, "{}{}", ran.out, ran.err);

@@ -34,9 +34,9 @@ fn what_cannot_run_is_refused_before_it_begins() {
         (
             "workflow check agent.mmd",
             1,
-            &["agent.mmd", "nobody-known"],
+            &["nobody-known", "agent.mmd"],
         ),
-        ("workflow check id.mmd", 1, &["id.mmd:4", "`X`"]),
+        ("workflow check id.mmd", 1, &["`X`", "id.mmd:4"]),
         (
             "workflow check gone.mmd",
             1,

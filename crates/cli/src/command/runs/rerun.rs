@@ -41,7 +41,7 @@ impl Rerun {
         })?;
         let form = Form::from(self.json);
         if self.wait {
-            return settle(session, &loom, &run, form);
+            return settle(&loom, &run, form);
         }
         match form {
             Form::Json => output::json(&json!({ "run": run, "did": "rerun", "task": task.id }))?,

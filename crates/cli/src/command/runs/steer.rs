@@ -100,7 +100,7 @@ impl Resume {
             })?;
         }
         if self.wait {
-            return settle(session, &loom, &run.id, Form::from(self.json));
+            return settle(&loom, &run.id, Form::from(self.json));
         }
         said(run.id.as_str(), "resumed", self.json)
     }

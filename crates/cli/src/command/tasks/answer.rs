@@ -4,7 +4,7 @@ use clap::Args;
 use flow::engine::{Answer as Given, Command};
 use serde_json::json;
 
-use crate::command::workflow::{Keeping, input_value, person, value_of};
+use crate::command::workflow::{Keeping, input_value, value_of};
 use crate::exit::{Exit, Trouble};
 use crate::output::{self, Form};
 use crate::session::Session;
@@ -55,7 +55,7 @@ impl Answer {
         let by = match (&self.by, &self.token) {
             (Some(by), _) => by.clone(),
             (None, Some(_)) => "callback".to_owned(),
-            (None, None) => person(),
+            (None, None) => loom.person(),
         };
         loom.execute(Command::Answer {
             task: task.id.clone(),

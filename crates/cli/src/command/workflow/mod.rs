@@ -23,7 +23,7 @@ use crate::output;
 use crate::session::Session;
 
 pub(crate) use opening::{Keeping, input_value, value_of};
-pub(crate) use settle::{how_to_answer, person, settle, worker_name};
+pub(crate) use settle::{how_to_answer, settle, worker_name};
 pub(crate) use view::{event_json, statuses, told};
 
 /// Work with workflows: Mermaid flowcharts that run

@@ -18,7 +18,7 @@ use crate::session::Session;
 /// Where runs are kept.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Keeping {
-    /// The database: sqlite:PATH; that of the project if left out
+    /// The database: sqlite:PATH or postgres://…; that of the project if left out
     #[arg(long, value_name = "URL", help_heading = "Keeping")]
     database: Option<String>,
 }

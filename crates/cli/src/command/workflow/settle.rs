@@ -15,15 +15,9 @@ use super::view::View;
 use crate::exit::{Exit, Trouble};
 use crate::interrupt;
 use crate::output::{self, Form};
-use crate::session::Session;
 
 /// Works on a run, asks the person who is there, and prints what came out.
-pub(crate) fn settle(
-    session: &Session,
-    loom: &Loom,
-    run: &RunId,
-    form: Form,
-) -> Result<Exit, Trouble> {
+pub(crate) fn settle(loom: &Loom, run: &RunId, form: Form) -> Result<Exit, Trouble> {
     let Some(row) = loom.run(run)? else {
         return Err(Trouble::failed(
             "E_NOT_FOUND",
@@ -46,25 +40,26 @@ pub(crate) fn settle(
         let ended = loom.work(&order, &mut view, &interrupt::cancel());
         drop(busy);
         view.finish();
-        match ended? {
-            Ended::Settled(Standing::Waiting(tasks))
-                if has_person && tasks.iter().any(is_for_people) =>
-            {
-                if !answer_all(loom, &tasks)? {
-                    return waits(session, loom, (&tasks, run), form);
-                }
-            }
-            Ended::Settled(Standing::Waiting(tasks)) => {
-                return waits(session, loom, (&tasks, run), form);
-            }
-            Ended::Settled(Standing::Paused(row)) => return Err(paused(&row)),
-            Ended::Settled(Standing::Ended(row)) => return report(loom, &row, form),
-            Ended::Settled(Standing::Going) | Ended::Idle => {}
+        let standing = match ended? {
+            Ended::Settled(standing) => *standing,
+            Ended::Idle => continue,
             Ended::Stopped { .. } => {
                 output::say(format!(
                     "nothing is lost: `drawloom runs resume {run} --wait` goes on"
                 ));
                 return Ok(Exit::Interrupted);
+            }
+        };
+        match standing {
+            Standing::Going => {}
+            Standing::Paused(row) => return Err(paused(&row)),
+            Standing::Ended(row) => return report(loom, &row, form),
+            Standing::Waiting(tasks) => {
+                let is_answered =
+                    has_person && tasks.iter().any(is_for_people) && answer_all(loom, &tasks)?;
+                if !is_answered {
+                    return waits(loom, (&tasks, run), form);
+                }
             }
         }
     }
@@ -129,12 +124,7 @@ fn is_for_people(task: &TaskRow) -> bool {
 }
 
 /// Says who has to do what, and how.
-fn waits(
-    _session: &Session,
-    loom: &Loom,
-    (tasks, run): (&[TaskRow], &RunId),
-    form: Form,
-) -> Result<Exit, Trouble> {
+fn waits(loom: &Loom, (tasks, run): (&[TaskRow], &RunId), form: Form) -> Result<Exit, Trouble> {
     if form == Form::Json {
         let listed: Vec<Value> = tasks
             .iter()
@@ -209,7 +199,7 @@ fn answer_all(loom: &Loom, tasks: &[TaskRow]) -> Result<bool, Trouble> {
             }
             let answer = Command::Answer {
                 task: task.id.clone(),
-                by: person(),
+                by: loom.person(),
                 answer: Answer::Done {
                     output: value_of(&text),
                 },
@@ -221,14 +211,4 @@ fn answer_all(loom: &Loom, tasks: &[TaskRow]) -> Result<bool, Trouble> {
         }
     }
     Ok(true)
-}
-
-/// Who answers here.
-pub(crate) fn person() -> String {
-    let named = ["USER", "LOGNAME"]
-        .into_iter()
-        .find_map(|name| std::env::var(name).ok());
-    named
-        .filter(|name| !name.is_empty())
-        .unwrap_or_else(|| "somebody".to_owned())
 }

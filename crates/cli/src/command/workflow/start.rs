@@ -62,7 +62,7 @@ impl Start {
         };
         let run = loom.start(&sheet, begin)?;
         if self.wait {
-            return settle(session, &loom, &run, form);
+            return settle(&loom, &run, form);
         }
         match form {
             Form::Json => output::json(&json!({ "run": run.as_str() }))?,

@@ -9,7 +9,7 @@ use dialoguer::console::Term;
 use flow::engine::{
     Begin, Evaluated, Event, ItemStatus, Move, RunStatus, TaskKind, TaskStatus, What,
 };
-use flow::{Execution, TaskId, Workflow};
+use flow::{Execution, RunId, TaskId, Workflow};
 use mermaid::Status;
 use serde_json::{Value, json};
 
@@ -39,6 +39,8 @@ pub(crate) struct View {
     drawn_lines: usize,
     drawn_at: Option<Instant>,
     is_stale: bool,
+    /// The last event of every run that was shown.
+    seen: BTreeMap<RunId, u64>,
 }
 
 impl View {
@@ -53,6 +55,7 @@ impl View {
             drawn_lines: 0,
             drawn_at: None,
             is_stale: true,
+            seen: BTreeMap::new(),
         }
     }
 
@@ -100,6 +103,12 @@ impl Watcher for View {
     fn events(&mut self, events: &[Event]) {
         let names = Arc::clone(&self.workflow);
         for event in events {
+            let seen = self.seen.entry(event.run.clone()).or_default();
+            // Whoever goes on after an answer begins from the first event.
+            if event.seq <= *seen {
+                continue;
+            }
+            *seen = event.seq;
             self.picture.add(event);
             match self.form {
                 Form::Json => {
