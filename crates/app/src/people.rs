@@ -92,8 +92,9 @@ pub fn enlist(
     surroundings: &Surroundings,
     database: Option<&str>,
 ) -> Result<(), Error> {
-    let place = database_place(project, surroundings, database)?;
-    if !workspace::fs::exists(&place) {
+    // Users are in files only. What is wrong with an address is said by whoever opens it for runs.
+    let place = database_place(project, surroundings, database).ok();
+    if !place.is_some_and(|place| workspace::fs::exists(&place)) {
         return Ok(());
     }
     let stored = Register::open(project, surroundings, database)?.list(Who::Agents)?;

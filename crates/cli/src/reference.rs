@@ -70,6 +70,9 @@ Fields may be added, none change meaning.
 | `builds show`, `builds edit`, `builds reject`, `builds cancel` | the build: `{id, status, plan, result, …}` |
 | `builds diff` | `{id, diffs: [{path, diff}]}` |
 | `workflow parse` | `{direction, nodes: [{id, text, shape}], edges: [{from, to, label, kind, stroke, length}], subgraphs: [{id, title, nodes}]}` |
+| `users list`, `agents list` | `{users: [{slug, email, displayName, role, isActive, isAgent, agentPrompt, revision, …}]}`, `{agents: […]}` |
+| `schedules list` | `{schedules: [{slug, workflow, cron, timeZone, input, isEnabled, next, nextMs, last: {dueMs, run, error}}]}` |
+| `schedules fire` | `{fired: [{slug, dueMs, run, error, wasStarted}]}` |
 | `recipe list` | `{recipes: [{id, name, description, path}]}` |
 | `recipe info` | `{name, description, variables: {name: {type, required, …}}, steps, examples}` |
 | `recipe validate` | `{valid, recipes: [{recipe, valid, error}]}` |
