@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use flow::TaskId;
+use flow::{Store, TaskId};
 
 use crate::cluster::{Cluster, Flush};
 use crate::place;
@@ -14,9 +14,14 @@ use crate::whole_runs::FAN;
 use crate::working::{begin, hold_to_events, work_beside, work_off};
 
 const PLACE: &str = "DRAWLOOM_STORE_WORKER";
+const LEASE: &str = "DRAWLOOM_STORE_LEASE_MS";
 const TEST: &str = "sharing::a_worker_of_these_tests_works_until_the_end";
 const ITEMS: u32 = 300;
 const KILLS: u32 = 12;
+/// What the dead had is soon taken back.
+const SHORT_MS: u64 = 500;
+/// Nobody loses a task only because the machine is slow.
+const LONG_MS: u64 = 600_000;
 
 /// Started by itself there is nothing to do; the tests below start it as a process of theirs.
 #[tokio::test(flavor = "multi_thread")]
@@ -25,13 +30,27 @@ async fn a_worker_of_these_tests_works_until_the_end() {
         return;
     };
     let store = place::at(&place).await;
-    work_beside(&store, ITEMS, |what, task| println!("\n{what} {task}")).await;
+    let lease_ms = std::env::var(LEASE).unwrap().parse().unwrap();
+    let say = |what: &str, task: &TaskId| println!("\n{what} {task}");
+    work_beside(&store, ITEMS, lease_ms, say).await;
 }
 
-fn worker(place: &str) -> Child {
-    Command::new(std::env::current_exe().unwrap())
+fn worker(place: &str, lease_ms: u64) -> Child {
+    worker_under(&[], place, lease_ms)
+}
+
+/// A worker that another program starts.
+fn worker_under(starter: &[&str], place: &str, lease_ms: u64) -> Child {
+    let worker = std::env::current_exe().unwrap();
+    let mut words = starter.iter().map(std::ffi::OsStr::new);
+    let mut command = Command::new(words.next().unwrap_or(worker.as_os_str()));
+    if !starter.is_empty() {
+        command.args(words).arg(&worker);
+    }
+    command
         .args(["--exact", TEST, "--nocapture"])
         .env(PLACE, place)
+        .env(LEASE, lease_ms.to_string())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap()
@@ -81,8 +100,8 @@ fn kill_after(victim: &mut Child, lines_min: u32, moment: Duration, reported: &m
 async fn check_two_processes(place: &str) {
     let store = place::at(place).await;
     begin(&store, FAN).await;
-    let mut workers = [worker(place), worker(place)];
-    let mut claimed = BTreeMap::new();
+    let mut workers = [worker(place, LONG_MS), worker(place, LONG_MS)];
+    let mut claimed = Counts::new();
     for worker in &mut workers {
         heard(worker, "claimed ", &mut claimed);
         assert!(worker.wait().unwrap().success());
@@ -109,21 +128,60 @@ async fn two_processes_on_postgres_claim_each_task_once() {
 async fn check_killed_workers(place: &str) {
     let store = place::at(place).await;
     begin(&store, FAN).await;
-    let mut reported = BTreeMap::new();
+    let mut reported = Counts::new();
     for round in 0..KILLS {
-        let mut victim = worker(place);
+        let mut victim = worker(place, SHORT_MS);
         // No random numbers needed: the disk and the scheduler are random enough.
         let moment = Duration::from_micros(u64::from(round) * 3_700 % 20_000);
         kill_after(&mut victim, round % 7, moment, &mut reported);
     }
-    for (task, times) in &reported {
+    check_kept(&store, &reported).await;
+}
+
+/// What was said to be kept is there, once, and the run comes to its end.
+async fn check_kept(store: &Arc<dyn Store>, reported: &Counts) {
+    for (task, times) in reported {
         assert_eq!(*times, 1, "{task} was done twice");
         let row = store.task(task).await.unwrap().unwrap();
         assert_eq!(row.status.name(), "completed", "{task} was lost");
     }
-    assert!(!reported.is_empty(), "no victim lived to do anything");
-    work_off(&store, |task| crate::whole_runs::give(task, ITEMS)).await;
-    hold_to_events(&store, ITEMS as usize + 3).await;
+    assert!(!reported.is_empty(), "no worker lived to do anything");
+    work_off(store, |task| crate::whole_runs::give(task, ITEMS)).await;
+    hold_to_events(store, ITEMS as usize + 3).await;
+}
+
+/// A disk that stops working in the middle: the worker is told, and gives up.
+async fn check_bad_disk(starter: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().to_str().unwrap();
+    let store = place::at(place).await;
+    begin(&store, FAN).await;
+    let mut reported = Counts::new();
+    let mut unlucky = worker_under(starter, place, SHORT_MS);
+    heard(&mut unlucky, "reported ", &mut reported);
+    assert!(!unlucky.wait().unwrap().success(), "nothing went wrong");
+    check_kept(&store, &reported).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn writes_that_fail_lose_nothing_and_do_nothing_twice() {
+    // No file may grow beyond half a megabyte; whoever tries is told instead of killed.
+    let script = "trap '' XFSZ; ulimit -f 1024; exec \"$0\" \"$@\"";
+    check_bad_disk(&["sh", "-c", script]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn flushes_that_fail_lose_nothing_and_do_nothing_twice() {
+    let syncs = "inject=fsync,fdatasync:error=EIO:when=40+";
+    let trace = [
+        "strace",
+        "-f",
+        "-o",
+        "/dev/null",
+        "-e",
+        "trace=fsync,fdatasync",
+    ];
+    check_bad_disk(&[&trace[..], &["-e", syncs]].concat()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -144,7 +202,7 @@ async fn kill_9_of_the_server_loses_nothing_and_does_nothing_twice() {
     let address = cluster.database("server").await;
     let store = place::postgres(&address).await;
     begin(&store, FAN).await;
-    let reported = Arc::new(Mutex::new(BTreeMap::<TaskId, u32>::new()));
+    let reported = Arc::new(Mutex::new(Counts::new()));
     let mut workers = tokio::task::JoinSet::new();
     for _ in 0..3 {
         let store = place::postgres(&address).await;
@@ -155,7 +213,7 @@ async fn kill_9_of_the_server_loses_nothing_and_does_nothing_twice() {
                     *reported.lock().unwrap().entry(task.clone()).or_default() += 1;
                 }
             };
-            work_beside(&store, ITEMS, say).await;
+            work_beside(&store, ITEMS, SHORT_MS, say).await;
         });
     }
     for _ in 0..3 {

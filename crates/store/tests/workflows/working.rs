@@ -11,8 +11,6 @@ use serde_json::{Value, json};
 /// How many claims may come back empty before a run is taken to be stuck.
 const IDLE_MAX: usize = 400;
 
-pub(crate) const LEASE_MS: u64 = 500;
-
 /// Begins the run `r1`.
 pub(crate) async fn begin(store: &Arc<dyn Store>, source: &str) {
     let hash = store.keep_workflow(source).await.unwrap();
@@ -80,10 +78,14 @@ pub(crate) async fn recover(store: &Arc<dyn Store>) -> Result<(), StoreError> {
 
 /// Works until the run ends, beside others and through whatever happens to the database; says what
 /// it did with `say`, after the store has said it is kept.
-pub(crate) async fn work_beside(store: &Arc<dyn Store>, items: u32, say: impl Fn(&str, &TaskId)) {
-    let run = RunId::new("r1");
+pub(crate) async fn work_beside(
+    store: &Arc<dyn Store>,
+    items: u32,
+    lease_ms: u64,
+    say: impl Fn(&str, &TaskId),
+) {
     loop {
-        match work_a_little(store, &run, items, &say).await {
+        match work_a_little(store, items, lease_ms, &say).await {
             Ok(true) => return,
             Ok(false) => {}
             Err(error) => {
@@ -97,15 +99,15 @@ pub(crate) async fn work_beside(store: &Arc<dyn Store>, items: u32, say: impl Fn
 /// Whether the run has ended.
 async fn work_a_little(
     store: &Arc<dyn Store>,
-    run: &RunId,
     items: u32,
+    lease_ms: u64,
     say: &impl Fn(&str, &TaskId),
 ) -> Result<bool, StoreError> {
-    if store.run(run).await?.unwrap().status != RunStatus::Running {
+    if store.run(&RunId::new("r1")).await?.unwrap().status != RunStatus::Running {
         return Ok(true);
     }
     recover(store).await?;
-    let claimed = store.claim(claim(8, LEASE_MS)).await?;
+    let claimed = store.claim(claim(8, lease_ms)).await?;
     if claimed.is_empty() {
         tokio::time::sleep(Duration::from_millis(3)).await;
     }
