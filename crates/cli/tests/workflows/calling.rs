@@ -7,7 +7,8 @@ use std::thread;
 
 use serde_json::json;
 
-use crate::weave::{bare, result};
+use crate::model::{Say, Script};
+use crate::weave::{bare, result, with_model};
 
 fn one(config: &str) -> String {
     format!(
@@ -124,4 +125,29 @@ fn a_subflow_is_a_run_of_its_own() {
     );
     let ran = project.run("workflow start p.mmd --wait --json n=21");
     assert_eq!(result(&ran)["output"], json!(42), "{}{}", ran.out, ran.err);
+}
+
+#[test]
+fn an_agent_writes_code_that_the_next_step_validates() {
+    let call = (
+        "write_file",
+        json!({ "path": "made.txt", "content": "made\n" }),
+    );
+    let script: Script = vec![("", vec![Say::Calls(vec![call]), Say::Text("Written.")])];
+    let (project, _model) = with_model(script);
+    project.write(
+        "g.mmd",
+        "graph TD\n A[Write it] --> B[Validate it]\n%% === WORKFLOW_CONFIG ===\n\
+         %% @A: { \"handler\": \"code_generation\", \"prompt\": \"Write {{input.file}}.\", \"config\": { \"output_artifacts\": [\"{{input.file}}\"] } }\n\
+         %% @B: { \"handler\": \"validation\", \"config\": { \"validation_criteria\": [{ \"run\": \"grep -q made made.txt\" }] } }\n\
+         %% === END_CONFIG ===\n",
+    );
+    let ran = project.run("workflow start g.mmd --wait --json file=made.txt");
+    assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
+    assert_eq!(project.read("made.txt"), "made\n");
+    let output = &result(&ran)["output"];
+    assert_eq!(
+        output["validation_details"]["overall_status"], "passed",
+        "{output}"
+    );
 }
