@@ -78,3 +78,18 @@ fn workflows_know_agents_that_were_added_and_are_active() {
     assert_eq!(starts().exit, 1);
     assert_eq!(project.run("workflow check w.mmd").exit, 1);
 }
+
+#[test]
+fn where_runs_are_on_a_server_users_are_refused_and_workflows_are_not() {
+    let settings = "[workflows]\ndatabase = \"postgres://nobody@127.0.0.1:1/none\"\n\n\
+                    [agents.code-reviewer]\nprompt = \"You review.\"\n";
+    let project = Project::with(&[("drawloom.toml", settings), ("w.mmd", WORKFLOW)]);
+    done(&project, "workflow check w.mmd");
+    for line in [
+        "agents list",
+        "users add a --email a@x.org",
+        "schedules list",
+    ] {
+        refused(&project, line, 1, &["kept in SQLite only", "sqlite:PATH"]);
+    }
+}
