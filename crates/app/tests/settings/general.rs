@@ -101,7 +101,17 @@ fn mistakes_in_the_file_are_shown_where_they_are() {
         "[network]\n",
         &[],
         "1:2 unknown section `network` (known here: `recipes`, `run`, `limits`, `output`, `ai`, `agent`, \
-         `builder`, `mcp`)",
+         `builder`, `workflows`, `mcp`, `agents`)",
+    );
+    check_error(
+        "[agents.ann]\nname = 3\n",
+        &[],
+        "2:8 agents.ann: `name` must be a string",
+    );
+    check_error(
+        "[agents.ann]\npromt = \"x\"\n",
+        &[],
+        "2:1 unknown key `promt` (did you mean `prompt`?)",
     );
     check_error(
         "run = 3\n",
