@@ -12,6 +12,10 @@
 //! run holds a lock that the system takes back when they die. The file is for its owner's eyes
 //! only, and known keys are taken out of everything before it is kept.
 //!
+//! Workflows are kept behind [`flow::Store`], in the same file ([`Store::workflows`]) or, for workers
+//! on several machines, in PostgreSQL ([`Postgres`]). What decides, and how orders are grouped into
+//! transactions, is the same for both; an engine only finds and writes rows.
+//!
 //! Each engine has a folder of its own with the same file names in it.
 
 mod error;
