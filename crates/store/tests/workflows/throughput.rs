@@ -1,5 +1,5 @@
-//! How many steps and items a second, printed:
-//! `cargo test -p store --test workflows throughput -- --ignored --nocapture`.
+//! How many steps and items a second, printed. Small in every test run, so that it goes on working;
+//! to measure: `DRAWLOOM_STORE_MEASURE=1 cargo nextest run -p store throughput --no-capture -j 1`.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,18 +22,26 @@ const LOOP: &str = "graph TD
 %% @A: { \"maxVisits\": 200 }
 %% === END_CONFIG ===
 ";
-const RUNS: usize = 200;
 const ATONCE: usize = 8;
+
+/// All of it where it is measured, a twentieth otherwise.
+fn size(full: u32) -> u32 {
+    match std::env::var_os("DRAWLOOM_STORE_MEASURE") {
+        Some(_) => full,
+        None => full / 20,
+    }
+}
 
 /// Runs one after the other, as one worker does that takes one task at a time.
 async fn chains(store: Arc<dyn Store>) {
     let hash = store.keep_workflow(CHAIN).await.unwrap();
+    let runs = size(200) as usize;
     let began = Instant::now();
     let mut working = tokio::task::JoinSet::new();
     for worker in 0..ATONCE {
         let (store, hash) = (Arc::clone(&store), hash.clone());
         working.spawn(async move {
-            for number in (worker..RUNS).step_by(ATONCE) {
+            for number in (worker..runs).step_by(ATONCE) {
                 let run = RunId::new(format!("c{number}"));
                 let start = Start::new(run.clone(), json!({}));
                 store.start(&hash, start).await.unwrap().unwrap();
@@ -42,7 +50,7 @@ async fn chains(store: Arc<dyn Store>) {
         });
     }
     working.join_all().await;
-    rate("chain", RUNS * 10, began);
+    rate("chain", runs * 10, began);
 }
 
 async fn one_by_one(store: &Arc<dyn Store>, run: &RunId) -> usize {
@@ -63,6 +71,7 @@ async fn one_by_one(store: &Arc<dyn Store>, run: &RunId) -> usize {
 }
 
 async fn fan(store: Arc<dyn Store>, items: u32) {
+    let items = size(items);
     begin(&store, FAN).await;
     let began = Instant::now();
     work_off(&store, |task| give(task, items)).await;
@@ -88,7 +97,6 @@ fn rate(what: &str, count: usize, began: Instant) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "it measures, and asserts nothing"]
 async fn throughput_of_sqlite() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| {
@@ -103,7 +111,6 @@ async fn throughput_of_sqlite() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "it measures, and asserts nothing"]
 async fn throughput_of_postgres() {
     let cluster = Cluster::start(Flush::Yes).await;
     chains(place::postgres(&cluster.database("chain").await).await).await;
