@@ -17,7 +17,7 @@ Examples:
   drawloom runs rerun last/B
   drawloom runs rerun '19a8c/C[2]/C' --wait")]
 pub(crate) struct Rerun {
-    /// The task: RUN/STEP, RUN/STEP~VISIT or RUN/FOREACH[INDEX]/STEP
+    /// The task: `RUN/STEP`, `RUN/STEP~VISIT` or `RUN/FOREACH[INDEX]/STEP`
     task: String,
     /// Work on the run here, until it has ended or waits for somebody
     #[arg(long)]

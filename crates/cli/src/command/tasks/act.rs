@@ -12,7 +12,7 @@ use crate::session::Session;
 /// Give a task to somebody
 #[derive(Args, Debug)]
 pub(crate) struct Assign {
-    /// The task: RUN/STEP, RUN/STEP~VISIT or RUN/FOREACH[INDEX]/STEP
+    /// The task: `RUN/STEP`, `RUN/STEP~VISIT` or `RUN/FOREACH[INDEX]/STEP`
     task: String,
     /// To whom; left out, it is nobody's
     assignee: Option<String>,
@@ -26,7 +26,7 @@ pub(crate) struct Assign {
 /// Try a task on hold again, with all its attempts
 #[derive(Args, Debug)]
 pub(crate) struct Retry {
-    /// The task: RUN/STEP, RUN/STEP~VISIT or RUN/FOREACH[INDEX]/STEP
+    /// The task: `RUN/STEP`, `RUN/STEP~VISIT` or `RUN/FOREACH[INDEX]/STEP`
     task: String,
     #[command(flatten)]
     keeping: Keeping,

@@ -21,7 +21,7 @@ Examples:
   drawloom tasks answer last/G --accept
   drawloom tasks answer last/G --fail 'nobody knows'")]
 pub(crate) struct Answer {
-    /// The task: RUN/STEP, RUN/STEP~VISIT or RUN/FOREACH[INDEX]/STEP
+    /// The task: `RUN/STEP`, `RUN/STEP~VISIT` or `RUN/FOREACH[INDEX]/STEP`
     task: String,
     /// The output: JSON, a text, @FILE, -, or NAME=VALUE words
     output: Vec<String>,

@@ -11,7 +11,7 @@ use crate::session::Session;
 /// Show a task: what is asked, how it stands, what it gave
 #[derive(Args, Debug)]
 pub(crate) struct Show {
-    /// The task: RUN/STEP, RUN/STEP~VISIT or RUN/FOREACH[INDEX]/STEP
+    /// The task: `RUN/STEP`, `RUN/STEP~VISIT` or `RUN/FOREACH[INDEX]/STEP`
     task: String,
     #[command(flatten)]
     keeping: Keeping,
