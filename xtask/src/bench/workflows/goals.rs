@@ -6,9 +6,10 @@ use super::super::goals::{self, Goal};
 use super::alone::Alone;
 use super::drawloom;
 use super::floor::{Floor, Grouping};
+use super::options::Sides;
 use super::peers::Engine;
 use super::place::Database;
-use super::shape::Jobs;
+use super::shape::{Job, Jobs};
 use super::table::Table;
 
 const CHAIN_TIMES_RESTATE_MIN: f64 = 3.0;
@@ -22,8 +23,12 @@ const IDLE_MEGABYTES_MAX: f64 = 30.0;
 const IDLE_CPU_PERCENT_MAX: f64 = 1.0;
 const COLD_START_MS_MAX: f64 = 100.0;
 
-pub(super) fn judge(table: &Table, jobs: Jobs, alone: &Alone) -> ExitCode {
-    let mut goals = beside_others(table, jobs);
+pub(super) fn judge(table: &Table, jobs: Jobs, alone: &Alone, sides: Sides) -> ExitCode {
+    let mut goals = match sides {
+        Sides::All => beside_restate(table, jobs),
+        Sides::Ours => Vec::new(),
+    };
+    goals.extend(above_floor(table, jobs));
     goals.extend(beside_itself(table, jobs));
     goals.extend([
         Goal::at_most(
@@ -45,34 +50,34 @@ pub(super) fn judge(table: &Table, jobs: Jobs, alone: &Alone) -> ExitCode {
     goals::judge(&goals)
 }
 
-fn beside_others(table: &Table, jobs: Jobs) -> Vec<Goal> {
+fn beside_restate(table: &Table, jobs: Jobs) -> Vec<Goal> {
     let restate = Engine::Restate.name();
-    let floor = |grouping| Floor::title(Database::Sqlite, grouping);
-    let (grouped, ungrouped) = (floor(Grouping::Grouped), floor(Grouping::Ungrouped));
-    let beside = |name: &str, job| table.speed(drawloom::SQLITE, job) / table.speed(name, job);
-    let mut goals = vec![Goal::at_least(
-        "chain, times Restate",
-        beside(&restate, jobs.chain),
-        CHAIN_TIMES_RESTATE_MIN,
-    )];
-    for job in [jobs.few, jobs.many] {
-        goals.push(Goal::at_least(
-            format!("{}, times Restate", job.name()),
-            beside(&restate, job),
-            FAN_OUT_TIMES_RESTATE_MIN,
-        ));
-        goals.push(Goal::at_least(
-            format!("{}, of the grouped floor", job.name()),
-            beside(&grouped, job),
-            FAN_OUT_OF_FLOOR_MIN,
-        ));
-    }
-    goals.push(Goal::at_least(
-        "loop, of the ungrouped floor",
-        beside(&ungrouped, jobs.round),
-        LOOP_OF_FLOOR_MIN,
-    ));
-    goals
+    let goal = |job: Job, times_min| {
+        let beside = table.speed(drawloom::SQLITE, job) / table.speed(&restate, job);
+        Goal::at_least(format!("{}, times Restate", job.name()), beside, times_min)
+    };
+    vec![
+        goal(jobs.chain, CHAIN_TIMES_RESTATE_MIN),
+        goal(jobs.few, FAN_OUT_TIMES_RESTATE_MIN),
+        goal(jobs.many, FAN_OUT_TIMES_RESTATE_MIN),
+    ]
+}
+
+fn above_floor(table: &Table, jobs: Jobs) -> Vec<Goal> {
+    let goal = |job: Job, grouping: Grouping, part_min| {
+        let floor = Floor::title(Database::Sqlite, grouping);
+        let beside = table.speed(drawloom::SQLITE, job) / table.speed(&floor, job);
+        Goal::at_least(
+            format!("{}, of the {}", job.name(), floor),
+            beside,
+            part_min,
+        )
+    };
+    vec![
+        goal(jobs.few, Grouping::Grouped, FAN_OUT_OF_FLOOR_MIN),
+        goal(jobs.many, Grouping::Grouped, FAN_OUT_OF_FLOOR_MIN),
+        goal(jobs.round, Grouping::Ungrouped, LOOP_OF_FLOOR_MIN),
+    ]
 }
 
 fn beside_itself(table: &Table, jobs: Jobs) -> Vec<Goal> {

@@ -10,6 +10,7 @@ mod disk;
 mod drawloom;
 mod floor;
 mod goals;
+mod options;
 mod peers;
 mod place;
 mod postgres;
@@ -25,40 +26,43 @@ use anyhow::{Context, Result, ensure};
 use super::scratch::Scratch;
 use drawloom::Drawloom;
 use floor::{Floor, Grouping};
+use options::{Options, Sides};
 use peers::{Engine, Peer, Peers};
 use place::{Contender, Database, Ground};
 use program::Speed;
 use shape::{Job, Jobs};
 use table::{Row, Table};
 
-/// How much is measured, and of which build.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
-    Full,
-    /// A tenth of the work once, with development builds: shows that everything works, and no more.
-    Quick,
-}
+pub(crate) use options::Extent;
 
 pub(crate) fn run(root: &Path, extent: Extent) -> Result<ExitCode> {
+    let options = Options::read(extent)?;
     let scratch = Scratch::open(root)?;
-    let jobs = match extent {
+    let jobs = match options.extent {
         Extent::Full => Jobs::FULL,
         Extent::Quick => Jobs::QUICK,
     };
-    let floor = build(&scratch, extent, &FLOOR, "floor")?;
-    let drawloom = Drawloom::new(build(&scratch, extent, &DRAWLOOM, "drawloom")?, root);
+    let floor = build(&scratch, options.extent, &FLOOR, "floor")?;
+    let drawloom = match &options.drawloom {
+        Some(program) => program.clone(),
+        None => build(&scratch, options.extent, &DRAWLOOM, "drawloom")?,
+    };
+    let drawloom = Drawloom::new(drawloom, root);
     let stage = disk::stage(&scratch)?;
     let ground = Ground::new(stage.path())?;
-    let peers = Peers::open(root, &scratch, stage.path())?;
+    let peers = match options.sides {
+        Sides::All => Some(Peers::open(root, &scratch, stage.path())?),
+        Sides::Ours => None,
+    };
     let absent = drawloom.absent()?;
     let mut contenders: Vec<Box<dyn Contender + '_>> = Vec::new();
     if absent.is_none() {
         contenders.extend(drawloom.contenders());
     }
-    contenders.extend(Engine::ALL.map(|engine| {
-        let peers = &peers;
-        Box::new(Peer { engine, peers }) as Box<dyn Contender>
-    }));
+    if let Some(peers) = &peers {
+        let peer = |engine| Box::new(Peer { engine, peers }) as Box<dyn Contender>;
+        contenders.extend(Engine::ALL.map(peer));
+    }
     contenders.extend(floors(&floor));
     let table = Table::new(&jobs.all(), measure(&contenders, &jobs.all(), &ground)?);
     table.print(drawloom::SQLITE);
@@ -67,8 +71,8 @@ pub(crate) fn run(root: &Path, extent: Extent) -> Result<ExitCode> {
         return Ok(ExitCode::FAILURE);
     }
     let alone = alone::measure(&drawloom, &ground)?;
-    let verdict = goals::judge(&table, jobs, &alone);
-    if extent == Extent::Quick {
+    let verdict = goals::judge(&table, jobs, &alone, options.sides);
+    if options.extent == Extent::Quick {
         println!("\nof development builds and of little work: these verdicts are no measurement");
     }
     let failures = table.failures();

@@ -1,0 +1,103 @@
+//! What is asked of the benchmark: how much of it, of whom, and of which program.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+
+/// Words as they would stand on the command line: `quick`, `ours`, `--drawloom PATH`.
+const WORDS: &str = "DRAWLOOM_BENCH_WORKFLOWS";
+
+/// How much is measured, and of which build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    Full,
+    /// A tenth of the work once, with development builds: shows that everything works, and no more.
+    Quick,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sides {
+    All,
+    /// Drawloom and the floor: what changes while Drawloom is being made faster.
+    Ours,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Options {
+    pub(super) extent: Extent,
+    pub(super) sides: Sides,
+    /// A program that is there already; without one it is built.
+    pub(super) drawloom: Option<PathBuf>,
+}
+
+impl Options {
+    /// What the command line and the environment ask for together.
+    pub(super) fn read(extent: Extent) -> Result<Self> {
+        let words = std::env::var(WORDS).unwrap_or_default();
+        Self::parse(extent, &words.split_whitespace().collect::<Vec<_>>())
+    }
+
+    fn parse(extent: Extent, words: &[&str]) -> Result<Self> {
+        let mut options = Self {
+            extent,
+            sides: Sides::All,
+            drawloom: None,
+        };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match (*word, words.as_slice()) {
+                ("quick", _) => options.extent = Extent::Quick,
+                ("ours", _) => options.sides = Sides::Ours,
+                ("--drawloom", [path, ..]) => {
+                    // Programs are started in other folders than this one.
+                    options.drawloom = Some(std::path::absolute(path)?);
+                    words.next();
+                }
+                ("--drawloom", []) => bail!("`--drawloom` wants the path of a program"),
+                (other, _) => {
+                    bail!("there is no `{other}` here; say `quick`, `ours` or `--drawloom PATH`")
+                }
+            }
+        }
+        Ok(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(extent: Extent, sides: Sides, drawloom: Option<&str>) -> Option<Options> {
+        Some(Options {
+            extent,
+            sides,
+            drawloom: drawloom.map(PathBuf::from),
+        })
+    }
+
+    #[test]
+    fn words_ask_for_less_or_for_another_program() {
+        let cases: [(&[&str], Option<Options>); 7] = [
+            (&[], options(Extent::Full, Sides::All, None)),
+            (&["quick"], options(Extent::Quick, Sides::All, None)),
+            (&["ours"], options(Extent::Full, Sides::Ours, None)),
+            (
+                &["ours", "quick"],
+                options(Extent::Quick, Sides::Ours, None),
+            ),
+            (
+                &["--drawloom", "/opt/drawloom", "ours"],
+                options(Extent::Full, Sides::Ours, Some("/opt/drawloom")),
+            ),
+            (&["--drawloom"], None),
+            (&["theirs"], None),
+        ];
+        for (words, expected) in cases {
+            assert_eq!(
+                Options::parse(Extent::Full, words).ok(),
+                expected,
+                "{words:?}"
+            );
+        }
+    }
+}
