@@ -9,7 +9,6 @@
 )]
 
 mod error;
-mod nearest;
 mod surroundings;
 
 pub mod ai;
@@ -33,7 +32,7 @@ pub mod workflows;
 
 pub use error::{Code, Error, Fault, Place};
 pub use exec::Cancel;
-pub use nearest::nearest;
 pub use project::Project;
+pub use prompt::nearest;
 pub use settings::Settings;
 pub use surroundings::Surroundings;

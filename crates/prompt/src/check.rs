@@ -132,7 +132,7 @@ pub fn stale(asked: &[RequestId], answers: &Answers) -> Option<Problem> {
 }
 
 fn instead(key: &str, known: &[&str]) -> String {
-    if let Some(near) = text::nearest(key, known.iter().copied()) {
+    if let Some(near) = crate::nearest(key, known.iter().copied()) {
         return format!("Did you mean `{near}`?");
     }
     if known.is_empty() {

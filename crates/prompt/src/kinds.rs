@@ -266,7 +266,7 @@ fn nearest_choice(from: &[Value], value: &Value) -> String {
     let Value::String(word) = value else {
         return String::new();
     };
-    let near = text::nearest(word, from.iter().filter_map(Value::as_str));
+    let near = crate::nearest(word, from.iter().filter_map(Value::as_str));
     near.map_or(String::new(), |near| {
         format!(" Did you mean {}?", Value::from(near))
     })

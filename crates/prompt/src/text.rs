@@ -1,4 +1,4 @@
-//! Small text rules shared by questions, messages and documents: tidying, shortening, nearest word.
+//! Small text rules shared by questions, messages and documents: tidying and shortening.
 
 use crate::limits::SHOWN_CHARS_MAX;
 use serde_json::Value;
@@ -49,32 +49,6 @@ pub(crate) fn listed<'a>(values: impl ExactSizeIterator<Item = &'a Value>, limit
     list
 }
 
-/// The known word that was most likely meant, if one is close enough to be worth naming.
-pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let folded = fold(word);
-    known
-        .map(|candidate| {
-            let distance = strsim::damerau_levenshtein(&folded, &fold(candidate));
-            (distance, candidate)
-        })
-        .filter(|(distance, candidate)| {
-            let length = candidate.chars().count().max(folded.chars().count());
-            *distance <= (length / 3).max(1) && *distance < length
-        })
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
-}
-
-/// Keys are mostly confused in case and separators: `main_fields` for `mainFields`. The length is
-/// bounded because the distance costs the product of both lengths.
-fn fold(word: &str) -> String {
-    word.chars()
-        .filter(|c| !matches!(c, '_' | '-' | ' '))
-        .flat_map(char::to_lowercase)
-        .take(SHOWN_CHARS_MAX)
-        .collect()
-}
-
 /// The number of leading bytes that every line with content shares as white space.
 fn common_indent(lines: &[&str]) -> usize {
     let mut filled = lines.iter().filter(|line| !line.trim().is_empty());
@@ -95,7 +69,7 @@ fn common_indent(lines: &[&str]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{nearest, shorten, tidy};
+    use super::{shorten, tidy};
 
     #[test]
     fn tidying_removes_layout_and_keeps_shape() {
@@ -111,22 +85,6 @@ mod tests {
             ("    a\n \n    b", "a\n\nb"),
         ] {
             assert_eq!(tidy(given), expected, "{given:?}");
-        }
-    }
-
-    #[test]
-    fn the_nearest_word_is_named_only_when_it_is_near() {
-        let known = ["mainFields", "relationships", "a", "b"];
-        for (word, expected) in [
-            ("mainfields", Some("mainFields")),
-            ("main_fields", Some("mainFields")),
-            ("mianFields", Some("mainFields")),
-            ("relationship", Some("relationships")),
-            ("colour", None),
-            ("c", None),
-            ("", None),
-        ] {
-            assert_eq!(nearest(word, known.into_iter()), expected, "{word:?}");
         }
     }
 

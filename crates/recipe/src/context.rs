@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use globset::{GlobBuilder, GlobMatcher};
+use prompt::nearest;
 use workspace::{
     Change, ChangeSet, ErrorKind, Kind as PathKind, Limits, Policy, PolicySettings, RelPath, Root,
     WalkOptions, Workspace,
@@ -14,7 +15,6 @@ use workspace::{
 use crate::error::{Error, Kind};
 use crate::fields::Text;
 use crate::manifest::Overflow;
-use crate::nearest::nearest;
 
 /// Most files one question may have as context.
 pub(crate) const CONTEXT_FILES_MAX: usize = 1000;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use prompt::suggestion;
 use serde_json::{Map, Value};
 
 use crate::error::{Diagnostic, Error, Kind, Place};
-use crate::nearest::suggestion;
 use crate::yaml::{At, Data, Entry, Node};
 
 /// A piece of text of a manifest and where it stands: what later stages render or evaluate.

@@ -13,7 +13,6 @@ mod fields;
 pub mod kits;
 mod load;
 pub mod manifest;
-mod nearest;
 mod yaml;
 
 mod context;

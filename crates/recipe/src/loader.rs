@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
+use prompt::nearest;
 use template::{Loaded, Loader};
 use workspace::{Kind as PathKind, RelPath, Root};
 
 use crate::error::Error;
 use crate::load::Recipe;
-use crate::nearest::nearest;
 
 /// What may be left off a template's name.
 const ENDINGS: [&str; 5] = ["", ".jig", ".jig.t", ".t", ".edge"];

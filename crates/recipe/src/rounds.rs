@@ -5,12 +5,11 @@
 //! questionnaire is the same however many runs it takes to answer it.
 
 use indexmap::IndexSet;
-use prompt::{Answers, Question, Questionnaire, RequestId};
+use prompt::{Answers, Question, Questionnaire, RequestId, suggestion};
 use serde_json::Value;
 
 use crate::error::{Diagnostic, Error, Kind, Place};
 use crate::host::Host;
-use crate::nearest::suggestion;
 use crate::request::AskMissing;
 use crate::session::{Session, Walked};
 use crate::step::{Known, Wanted, missing};

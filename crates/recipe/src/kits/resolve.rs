@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use prompt::nearest;
 use workspace::{RelPath, Root};
 
 use super::RECIPES_DIR;
 use super::catalog::{Catalog, Cookbook, Kit, Listing, discover};
 use crate::error::{Error, Kind};
-use crate::nearest::nearest;
 
 /// Where a recipe was found, and how many words it took to say so.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! In which order steps are decided: the file's, moved only as far as `dependsOn` demands.
 
+use prompt::suggestion;
+
 use super::step::Step;
 use crate::error::Place;
 use crate::fields::Problems;
-use crate::nearest::suggestion;
 
 /// Indices into the list of steps.
 pub type Order = Vec<usize>;

@@ -1,12 +1,12 @@
 //! Tools: what each kind of step needs to know.
 
+use prompt::{nearest, suggestion};
 use serde_json::{Map, Value};
 
 use super::ai::{self, AiStep};
 use super::order::Order;
 use super::step::{self, Step};
 use crate::fields::{Datum, Fields, Foreign, Problems, Text};
-use crate::nearest::{nearest, suggestion};
 use crate::yaml::Data;
 
 /// What a step does.

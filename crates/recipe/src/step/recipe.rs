@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
+use prompt::suggestion;
 use serde_json::Value as Json;
 
 use super::{At, Certainty, Outcome, RECIPE_DEPTH_MAX, Walk};
 use crate::error::{Error, Kind};
 use crate::manifest::SubRecipe;
-use crate::nearest::suggestion;
 use crate::scope::Scope;
 use crate::unit::Unit;
 use crate::unknown::Why;

@@ -1,12 +1,12 @@
 //! What a command line gives: words by position and by name, matched to declared variables.
 
 use indexmap::IndexMap;
+use prompt::suggestion;
 use serde_json::{Map, Value};
 
 use super::value::from_words;
 use crate::error::{Diagnostic, Error, Kind};
 use crate::manifest::{Type, Variable};
-use crate::nearest::suggestion;
 
 /// Values as they were typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

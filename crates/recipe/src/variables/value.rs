@@ -146,7 +146,7 @@ fn check_word(variable: &Variable, value: &Value) -> Result<(), Wrong> {
             let word = value
                 .as_str()
                 .map_or_else(|| value.to_string(), str::to_owned);
-            let near = crate::nearest::nearest(&word, variable.values.iter().map(String::as_str));
+            let near = prompt::nearest(&word, variable.values.iter().map(String::as_str));
             let hint = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
             let allowed = variable.values.join(", ");
             Err(format!(

@@ -1,7 +1,8 @@
 //! The context of a question: texts, files, and how much of them.
 
+use prompt::suggestion;
+
 use crate::fields::{Fields, Foreign, Problems, Text};
-use crate::nearest::suggestion;
 use crate::yaml::Data;
 
 /// Tokens of context when nobody says otherwise.

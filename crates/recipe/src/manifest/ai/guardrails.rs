@@ -1,9 +1,8 @@
 //! The guardrails of a question, as a manifest writes them.
 
-use prompt::{Syntax, limits};
+use prompt::{Syntax, limits, suggestion};
 
 use crate::fields::{Fields, Foreign, Problems, Text};
-use crate::nearest::suggestion;
 use crate::yaml::Data;
 
 /// Rules for a written answer.

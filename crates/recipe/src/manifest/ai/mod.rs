@@ -4,12 +4,11 @@ mod context;
 mod directives;
 mod guardrails;
 
-use prompt::{AnswerKind, Syntax};
+use prompt::{AnswerKind, Syntax, suggestion};
 
 use super::variable::is_name;
 use crate::fields::{Datum, Fields, Foreign, Problems, Text};
 use crate::frontmatter::Frontmatter;
-use crate::nearest::suggestion;
 
 pub use context::{AiContext, CONTEXT_TOKENS_DEFAULT, CONTEXT_TOKENS_MAX, Overflow};
 pub use guardrails::{AiGuardrails, SyntaxRule};
