@@ -158,6 +158,7 @@ impl Skeleton {
             }
             What::GroupClosed { group } => self.group(group)?.closed = true,
             What::GroupReopened { group } => self.group(group)?.closed = false,
+            What::GroupContinued { group, of, index } => self.go_on_with(group, of, *index)?,
             What::Assigned { .. }
             | What::Decided { .. }
             | What::Arrived { .. }
@@ -165,6 +166,28 @@ impl Skeleton {
             | What::Warned { .. } => {}
         }
         Ok(())
+    }
+
+    /// All items but one are as they ended in the foreach that is continued.
+    fn go_on_with(&mut self, group: &TaskId, of: &TaskId, index: u32) -> Result<(), String> {
+        let total = self.group(of)?.total;
+        let mut count = Count {
+            total,
+            ..Count::default()
+        };
+        for at in 0..total {
+            let was = self.items.get(&(of.clone(), at)).copied();
+            let kept = was.filter(|was| {
+                at != index && matches!(was, ItemStatus::Succeeded | ItemStatus::Failed)
+            });
+            let now = kept.unwrap_or(ItemStatus::Waiting);
+            count.add(now, 1);
+            self.items.insert((group.clone(), at), now);
+        }
+        match self.groups.insert(group.clone(), count) {
+            None => Ok(()),
+            Some(_) => Err(format!("the foreach `{group}` is opened twice")),
+        }
     }
 
     fn group(&mut self, group: &TaskId) -> Result<&mut Count, String> {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::config::Execution;
 use crate::engine::rows::{
-    Arrival, Failure, Hold, Lease, Pause, RunRow, Spent, TaskKind, TaskRow, TimerRow,
+    Arrival, Failure, Hold, ItemRow, Lease, Pause, RunRow, Spent, TaskKind, TaskRow, TimerRow,
 };
 use crate::engine::status::{Begin, ItemStatus, Move, RunStatus};
 use crate::id::{RunId, StepId, TaskId};
@@ -56,6 +56,11 @@ pub enum Action {
         group: TaskId,
         index: u32,
     },
+    /// An item goes on out of its turn, because a part of it is run again. It counts as running.
+    ResumeItem {
+        group: TaskId,
+        index: u32,
+    },
     /// The task whose output is the item's result, if the item succeeds.
     SetItemResult {
         group: TaskId,
@@ -85,6 +90,12 @@ pub enum Action {
     /// A foreach that was over waits again: those of its items that are not ended begin anew.
     ReopenGroup {
         group: TaskId,
+    },
+    /// A foreach goes on with the items of one that was over; those that had ended are as they were.
+    ContinueGroup {
+        group: TaskId,
+        of: TaskId,
+        items: Vec<ItemRow>,
     },
     Arm(TimerRow),
     Disarm {
@@ -272,6 +283,12 @@ pub enum What {
     },
     GroupReopened {
         group: TaskId,
+    },
+    /// A foreach goes on with the items of another, which is over: all but one as they had ended.
+    GroupContinued {
+        group: TaskId,
+        of: TaskId,
+        index: u32,
     },
     Arrived {
         join: TaskId,

@@ -114,6 +114,10 @@ impl<R: Rows> Ledger<'_, R> {
                     row.running += 1;
                 })?;
             }
+            Action::ResumeItem { group, index } => {
+                self.edit_item(group, *index, |item| item.status = ItemStatus::Running)?;
+                self.edit_group(group, |row| row.running += 1)?;
+            }
             Action::SetItemResult {
                 group,
                 index,
@@ -157,6 +161,14 @@ impl<R: Rows> Ledger<'_, R> {
                 })?;
             }
             Action::CloseGroup { group } => self.edit_group(group, |row| row.closed = true)?,
+            Action::ContinueGroup { group, of, items } => {
+                self.groups
+                    .set(group.clone(), Some(GroupRow::continued(group, of, items)));
+                for item in items {
+                    self.items
+                        .set((group.clone(), item.index), Some(item.clone()));
+                }
+            }
             Action::ReopenGroup { group } => self.edit_group(group, |row| {
                 row.closed = false;
                 row.next = 0;

@@ -47,47 +47,64 @@ impl<R: Rows> Ledger<'_, R> {
         step: &Step,
         enter: &Enter,
     ) -> Result<Option<TaskId>, Stop<R::Error>> {
-        let place = Place {
-            run: self.run.clone(),
-            path: enter.path.clone(),
-            step: step.id.clone(),
-        };
-        let visits = self.visits(&place)?;
-        let (max, begin) = (step.visits_max(), begin_of(step, enter));
-        let exhausted = visits >= max;
-        let hold = exhausted.then(|| Hold {
+        let (visits, max) = (
+            self.visits(&place_of(&self.run, step, enter))?,
+            step.visits_max(),
+        );
+        if visits < max {
+            return self.revisit(step, enter).map(Some);
+        }
+        let hold = Hold {
             kind: HoldKind::LoopExhausted,
             reason: format!(
                 "LoopExhausted: the step `{}` was visited maxVisits = {max} times.",
                 step.id
             ),
-        });
-        let id = TaskId {
-            run: place.run,
-            path: place.path,
-            step: place.step,
-            visit: visits + 1,
         };
-        let run_assignee = self.of_run(|run| run.assignee.clone())?;
-        self.create(NewTask {
-            id: id.clone(),
-            kind: kind_of(step, enter),
-            execution: step.execution,
-            begin: if exhausted { Begin::OnHold } else { begin },
-            from: enter.from.clone(),
-            assignee: step.config.default_assignee_id.clone().or(run_assignee),
-            hold: hold.clone(),
-            tags: step.config.tags.clone().unwrap_or_default(),
-            passed: enter.passed.clone(),
-            at_ms: self.now_ms,
-        })?;
-        let Some(hold) = hold else {
-            return Ok(Some(id));
-        };
+        let id = self.create_visit(step, enter, Some(hold.clone()))?;
         let row = self.the_task(&id)?;
         self.notify(NoticeKind::OnHold, Some(&row), hold.reason.clone())?;
         self.pause(Pause::Task(id), hold.reason)?;
         Ok(None)
+    }
+
+    /// The same however often the step was visited: a person wants it.
+    pub(crate) fn revisit(&mut self, step: &Step, enter: &Enter) -> Result<TaskId, Stop<R::Error>> {
+        self.create_visit(step, enter, None)
+    }
+
+    fn create_visit(
+        &mut self,
+        step: &Step,
+        enter: &Enter,
+        hold: Option<Hold>,
+    ) -> Result<TaskId, Stop<R::Error>> {
+        let place = place_of(&self.run, step, enter);
+        let visit = self.visits(&place)? + 1;
+        let id = TaskId {
+            run: place.run,
+            path: place.path,
+            step: place.step,
+            visit,
+        };
+        let run_assignee = self.of_run(|run| run.assignee.clone())?;
+        let begin = match hold {
+            Some(_) => Begin::OnHold,
+            None => begin_of(step, enter),
+        };
+        self.create(NewTask {
+            id: id.clone(),
+            kind: kind_of(step, enter),
+            execution: step.execution,
+            begin,
+            from: enter.from.clone(),
+            assignee: step.config.default_assignee_id.clone().or(run_assignee),
+            hold,
+            tags: step.config.tags.clone().unwrap_or_default(),
+            passed: enter.passed.clone(),
+            at_ms: self.now_ms,
+        })?;
+        Ok(id)
     }
 
     /// Sets a new task going, as its kind wants it.
@@ -280,6 +297,14 @@ impl<R: Rows> Ledger<'_, R> {
             RefusalKind::WrongStatus,
             message,
         )))
+    }
+}
+
+fn place_of(run: &RunId, step: &Step, enter: &Enter) -> Place {
+    Place {
+        run: run.clone(),
+        path: enter.path.clone(),
+        step: step.id.clone(),
     }
 }
 

@@ -36,6 +36,7 @@ mod join;
 mod settle;
 
 mod person;
+mod rerun;
 mod start;
 mod steer;
 

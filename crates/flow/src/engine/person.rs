@@ -115,6 +115,7 @@ impl<R: Rows> Ledger<'_, R> {
             TaskKind::Join if !row.output_is_gathered() => self.shift(&row.id, Move::Retry, None),
             TaskKind::Join if row.from.is_none() => {
                 self.shift(&row.id, Move::WaitAgain, None)?;
+                self.arm_timeout(step, &row.id)?;
                 self.unsettle(&row.id.path);
                 self.todo.push_back(Todo::Weigh(row.id.clone()));
                 Ok(())
@@ -133,9 +134,23 @@ impl<R: Rows> Ledger<'_, R> {
     /// Lets a foreach wait again, for those of its items that failed or never began.
     fn reopen(&mut self, group: &TaskId) -> Result<(), Stop<R::Error>> {
         if !self.the_group(group)?.closed {
+            let step = self.the_step(&group.step)?;
+            let judge = self.judge(step)?;
+            self.arm_timeout(judge, group)?;
             self.todo.push_back(Todo::Advance(group.clone()));
             return Ok(());
         }
+        self.reopen_group(group, &[ItemStatus::Failed, ItemStatus::Skipped])?;
+        self.todo.push_back(Todo::Advance(group.clone()));
+        Ok(())
+    }
+
+    /// Opens a foreach that was over, and its items that ended in one of these ways.
+    pub(crate) fn reopen_group(
+        &mut self,
+        group: &TaskId,
+        ended: &[ItemStatus],
+    ) -> Result<(), Stop<R::Error>> {
         self.act(Action::ReopenGroup {
             group: group.clone(),
         })?;
@@ -143,12 +158,13 @@ impl<R: Rows> Ledger<'_, R> {
             group: group.clone(),
         })?;
         for item in self.all_items(group)? {
-            if matches!(item.status, ItemStatus::Failed | ItemStatus::Skipped) {
+            if ended.contains(&item.status) {
                 self.reopen_item(group, item.index)?;
             }
         }
-        self.todo.push_back(Todo::Advance(group.clone()));
-        Ok(())
+        let step = self.the_step(&group.step)?;
+        let judge = self.judge(step)?;
+        self.arm_timeout(judge, group)
     }
 
     pub(crate) fn reopen_item(&mut self, group: &TaskId, index: u32) -> Result<(), Stop<R::Error>> {

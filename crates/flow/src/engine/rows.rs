@@ -235,6 +235,9 @@ pub struct GroupRow {
     pub failed: u32,
     /// Results that come from now on are kept and change nothing.
     pub closed: bool,
+    /// The foreach whose items these are, gone on with: what its items gave before is theirs, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<TaskId>,
 }
 
 /// One item of one foreach. The key is `group` and `index`.
@@ -261,6 +264,20 @@ impl GroupRow {
             succeeded: 0,
             failed: 0,
             closed: false,
+            of: None,
+        }
+    }
+
+    pub(crate) fn continued(id: &TaskId, of: &TaskId, items: &[ItemRow]) -> GroupRow {
+        let ended = |status: ItemStatus| {
+            let ended = items.iter().filter(|item| item.status == status).count();
+            u32::try_from(ended).unwrap_or(u32::MAX)
+        };
+        GroupRow {
+            succeeded: ended(ItemStatus::Succeeded),
+            failed: ended(ItemStatus::Failed),
+            of: Some(of.clone()),
+            ..GroupRow::open(id, u32::try_from(items.len()).unwrap_or(u32::MAX))
         }
     }
 }

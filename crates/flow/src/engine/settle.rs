@@ -10,7 +10,7 @@ use crate::engine::route::Origin;
 use crate::engine::rows::{ChildEnd, Due, Hold, HoldKind, Rows, TaskKind, TaskRow, TimerRow};
 use crate::engine::status::{ItemStatus, Move, RunStatus, TaskStatus};
 use crate::engine::view::Viewpoint;
-use crate::id::{Path, StepId, group_of};
+use crate::id::{Path, group_of};
 
 impl<R: Rows> Ledger<'_, R> {
     /// Goes on until nothing is to be done. Scopes are looked at last and the innermost first, so
@@ -210,19 +210,5 @@ impl<R: Rows> Ledger<'_, R> {
             at_ms: self.now_ms,
             due: Due::ChildEnded { task: parent, end },
         }))
-    }
-
-    /// The steps that can be reached from one, itself among them.
-    pub(crate) fn downstream(&self, from: &StepId) -> std::collections::HashSet<StepId> {
-        let mut found = std::collections::HashSet::from([from.clone()]);
-        let mut open = vec![from.clone()];
-        while let Some(step) = open.pop() {
-            for edge in self.workflow.outgoing(&step) {
-                if found.insert(edge.to.clone()) {
-                    open.push(edge.to.clone());
-                }
-            }
-        }
-        found
     }
 }

@@ -1,12 +1,12 @@
-//! What people do to a run: cancel it, pause it, let it go on, run a part of it again.
+//! What people do to a run: cancel it, pause it, let it go on.
 
 use crate::engine::Stop;
-use crate::engine::action::{Action, What};
+use crate::engine::action::Action;
 use crate::engine::command::{Refusal, RefusalKind};
-use crate::engine::ledger::{Enter, Ledger};
+use crate::engine::ledger::Ledger;
 use crate::engine::rows::{Due, HoldKind, Pause, Rows, TaskKind, TaskRow, TimerRow};
-use crate::engine::status::{ItemStatus, Move, RunStatus, TaskStatus};
-use crate::id::{Path, RunId, TaskId};
+use crate::engine::status::{Move, RunStatus, TaskStatus};
+use crate::id::{Path, RunId};
 
 impl<R: Rows> Ledger<'_, R> {
     pub(crate) fn cancel(&mut self, reason: &str) -> Result<(), Stop<R::Error>> {
@@ -67,105 +67,5 @@ impl<R: Rows> Ledger<'_, R> {
             }
         }
         Ok(())
-    }
-
-    /// Runs a step once more: what came after it and is still active is cancelled first.
-    pub(crate) fn rerun(&mut self, task: &TaskId) -> Result<(), Stop<R::Error>> {
-        let row = self.the_task(task)?;
-        let step = self.the_step(&task.step)?;
-        if self.is_sealed(&task.path)? {
-            let foreach = task.group().map(|(group, _)| group);
-            let foreach = foreach
-                .as_ref()
-                .map(ToString::to_string)
-                .unwrap_or_default();
-            let message = format!(
-                "The foreach around `{task}` is over: run `{foreach}` again, or try its failed \
-                 items again while it is on hold."
-            );
-            return Err(Stop::Refused(Refusal::new(
-                RefusalKind::WrongStatus,
-                message,
-            )));
-        }
-        self.reopen_run(task)?;
-        let after = self.downstream(&task.step);
-        let depth = task.path.items().len();
-        for active in self.active_within(&task.path)? {
-            let at = active.id.path.items().get(depth);
-            let at = at.map_or(&active.id.step, |item| &item.foreach);
-            if after.contains(at) {
-                self.cancel_task(&active, "An earlier step is run again.")?;
-            }
-        }
-        if let Some((group, index)) = task.group() {
-            let status = self.the_item(&group, index)?.status;
-            if status != ItemStatus::Running {
-                if status.is_terminal() {
-                    self.reopen_item(&group, index)?;
-                }
-                self.act(Action::StartItem {
-                    group: group.clone(),
-                    index,
-                })?;
-                self.tell(What::ItemStarted { group, index })?;
-            }
-        }
-        let enter = Enter {
-            step: task.step.clone(),
-            path: task.path.clone(),
-            from: row.from.clone(),
-            failed: false,
-            passed: row.passed.clone(),
-        };
-        if row.kind == TaskKind::Join && step.awaits.is_none() {
-            return self.rejoin(&row, &enter);
-        }
-        match self.visit(step, &enter)? {
-            Some(again) => self.begin(step, &again),
-            None => Ok(()),
-        }
-    }
-
-    /// A join of branches is run again with what had come to it.
-    fn rejoin(&mut self, row: &TaskRow, enter: &Enter) -> Result<(), Stop<R::Error>> {
-        let step = self.the_step(&row.id.step)?;
-        let Some(again) = self.visit(step, enter)? else {
-            return Ok(());
-        };
-        for arrival in &row.arrivals {
-            self.act(Action::Arrive {
-                join: again.clone(),
-                arrival: arrival.clone(),
-            })?;
-        }
-        self.unsettle(&enter.path);
-        Ok(())
-    }
-
-    fn reopen_run(&mut self, task: &TaskId) -> Result<(), Stop<R::Error>> {
-        let run = self.the_run()?;
-        match (run.status, run.pause) {
-            (RunStatus::Running, _) | (RunStatus::Paused, Some(Pause::Person)) => Ok(()),
-            (RunStatus::Paused, _) => self.run_on(),
-            _ => {
-                if let Some(parent) = run.parent {
-                    let message = format!(
-                        "The run belongs to the subflow `{parent}`, which has gone on: run that again."
-                    );
-                    return Err(Stop::Refused(Refusal::new(
-                        RefusalKind::WrongStatus,
-                        message,
-                    )));
-                }
-                self.act(Action::SetRun {
-                    run: run.id,
-                    status: RunStatus::Running,
-                    reason: None,
-                    pause: None,
-                })?;
-                self.tell(What::RunReopened { task: task.clone() })
-            }
-        }
     }
 }

@@ -177,11 +177,19 @@ impl<R: Rows> Ledger<'_, R> {
             Some(item) if item.foreach == *step => view.path.outer(depth + 1),
             _ => around,
         };
-        let place = Place {
+        let mut place = Place {
             run: self.run.clone(),
             path,
             step: step.clone(),
         };
-        Ok(self.completed(&place)?.and_then(|task| task.output))
+        loop {
+            if let Some(task) = self.completed(&place)? {
+                return Ok(task.output);
+            }
+            match self.former(&place.path)? {
+                Some(path) => place.path = path,
+                None => return Ok(None),
+            }
+        }
     }
 }

@@ -80,7 +80,7 @@ fn everything_that_can_happen_does() {
     let moves = flow::engine::Move::ALL.map(|by| format!("{by:?}"));
     let events = "run_started run_paused run_resumed run_ended run_reopened task_created task_moved \
         assigned decided group_opened item_started item_ended item_reopened group_closed \
-        group_reopened arrived came_late";
+        group_reopened group_continued arrived came_late";
     let holds = "Failed Asked Review LoopExhausted Budget Timeout";
     let wanted = events.split_whitespace().map(str::to_owned);
     let wanted = wanted.chain(holds.split(' ').map(|kind| format!("hold {kind}")));

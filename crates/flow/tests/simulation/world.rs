@@ -593,6 +593,11 @@ impl World {
                     *ended += 1;
                     assert!(*ended <= 1, "item {index} of {group} ended twice");
                 }
+                Action::ContinueGroup { items, .. } => {
+                    let ended = items.iter().filter(|item| item.status.is_terminal());
+                    let ended = ended.map(|item| ((item.group.clone(), item.index), 1));
+                    self.ended.extend(ended);
+                }
                 Action::ReopenItem { group, index } => {
                     *self.ended.entry((group.clone(), *index)).or_default() -= 1;
                 }

@@ -1,7 +1,6 @@
 //! Scripts over the store in memory: one line, one command or one expectation.
 //!
 //! After every command the events are replayed and held against the rows.
-#![allow(dead_code, reason = "every test program uses a part of it")]
 
 use std::collections::BTreeMap;
 
@@ -11,6 +10,18 @@ use flow::engine::{
 use flow::engine::{ChildEnd, What};
 use flow::{Memory, RunId, Skeleton, TaskId, TextHash, Workflow, replay};
 use serde_json::{Value, json};
+
+/// A foreach between two tasks.
+pub(crate) const EACH: &str = "A[List] --> C[[Each: Thing]]\n C --> J[Join all]\n J --> Z[End]";
+
+/// A diagram with a config block.
+pub(crate) fn with(diagram: &str, configs: &[(&str, &str)]) -> String {
+    let mut text = format!("graph TD\n{diagram}\n%% === WORKFLOW_CONFIG ===\n");
+    for (id, json) in configs {
+        text.push_str(&format!("%% @{id}: {json}\n"));
+    }
+    text + "%% === END_CONFIG ===\n"
+}
 
 /// Runs a script and compares what has become of every task and of the run.
 pub(crate) fn check(source: &str, script: &str, expected: &str) {
@@ -111,6 +122,17 @@ impl Stage {
         format!("{run}/{rest}")
             .parse()
             .unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    /// What the prompt of a task reads as.
+    pub(crate) fn prompt(&mut self, task: &str) -> String {
+        let task = self.task(task);
+        let workflow = self.workflows["main"].clone();
+        let step = workflow.step(&task.step).unwrap();
+        let text = step.config.prompt.clone().unwrap();
+        let reads = flow::expression::text_reads(&text);
+        let state = flow::engine::view(&workflow, &mut self.memory, &task, &reads).unwrap();
+        flow::layers::prompt(step, &state).unwrap().text
     }
 
     fn claim(&mut self, task: &TaskId) -> u64 {

@@ -1,0 +1,115 @@
+//! Joins of items: policies, thresholds, time limits, latecomers.
+
+use serde_json::json;
+
+use crate::script::{EACH, Stage, check, with};
+
+#[test]
+fn joins_of_items_have_policies() {
+    for (policy, script, expected) in [
+        (
+            "{\"policy\": \"allTerminal\"}",
+            "fail C[0]/C failed\n fail C[1]/C failed\n done C[2]/C 1",
+            "C:completed J:completed Z:pending",
+        ),
+        (
+            "{\"minSuccessPercent\": 60}",
+            "fail C[0]/C failed\n done C[1]/C 1\n done C[2]/C 1",
+            "C:completed J:completed Z:pending",
+        ),
+        (
+            "{\"minCount\": 3}",
+            "fail C[0]/C failed\n done C[1]/C 1\n done C[2]/C 1",
+            "C:on_hold",
+        ),
+    ] {
+        let workflow = with(
+            EACH,
+            &[
+                ("C", "{\"itemsPath\": \"output\", \"prompt\": \"x\"}"),
+                ("J", policy),
+            ],
+        );
+        let mut stage = Stage::new(&[("main", &workflow)], json!({}));
+        for line in format!("done A [1,2,3]\n{script}").lines() {
+            stage.line(line.trim());
+        }
+        let shown = stage.shown();
+        let top: Vec<&str> = shown
+            .split(' ')
+            .filter(|t| !t.contains('[') && !t.contains("run"))
+            .collect();
+        assert_eq!(top.join(" "), format!("A:completed {expected}"), "{policy}");
+    }
+}
+
+#[test]
+fn an_early_join_stops_what_has_not_begun_and_keeps_what_comes_late() {
+    let workflow = with(
+        EACH,
+        &[
+            (
+                "C",
+                "{\"itemsPath\": \"output\", \"prompt\": \"x\", \"maxConcurrency\": 3}",
+            ),
+            ("J", "{\"policy\": \"any\"}"),
+        ],
+    );
+    check(
+        &workflow,
+        "done A [1,2,3,4,5]\n claim C[1]/C\n done C[0]/C 1
+         expect J output {\"results\": [1], \"failed\": [], \"counts\": {\"total\": 5, \"succeeded\": 1, \"failed\": 0, \"skipped\": 4}}
+         done Z 1\n done C[1]/C \"late\"\n expect C[1]/C output \"late\"",
+        "A:completed C:completed J:completed Z:completed C[0]/C:completed C[1]/C:completed
+         C[2]/C:cancelled run:completed",
+    );
+}
+
+#[test]
+fn a_join_has_a_time_limit_that_survives() {
+    for (rule, expected) in [
+        ("hold", "C:on_hold"),
+        ("fail", "C:on_hold"),
+        ("continue", "C:completed J:completed Z:pending"),
+    ] {
+        let workflow = with(
+            EACH,
+            &[
+                ("C", "{\"itemsPath\": \"output\", \"prompt\": \"x\"}"),
+                (
+                    "J",
+                    &format!("{{\"timeout\": \"10s\", \"onTimeout\": \"{rule}\"}}"),
+                ),
+            ],
+        );
+        let mut stage = Stage::new(&[("main", &workflow)], json!({}));
+        for line in [
+            "done A [1,2]",
+            "done C[0]/C 1",
+            "fire",
+            "wait 10000",
+            "fire",
+        ] {
+            stage.line(line);
+        }
+        let shown = stage.shown();
+        let top: Vec<&str> = shown
+            .split(' ')
+            .filter(|t| !t.contains('[') && !t.contains("run"))
+            .collect();
+        assert_eq!(top.join(" "), format!("A:completed {expected}"), "{rule}");
+    }
+    // What is held for its time goes on by itself when everything is there after all.
+    let workflow = with(
+        EACH,
+        &[
+            ("C", "{\"itemsPath\": \"output\", \"prompt\": \"x\"}"),
+            ("J", "{\"timeout\": 10}"),
+        ],
+    );
+    check(
+        &workflow,
+        "done A [1]\n wait 10000\n fire\n expect C hold timeout\n done C[0]/C 1",
+        "A:completed C:completed J:completed Z:pending C[0]/C:completed run:running",
+    );
+}

@@ -1,0 +1,92 @@
+//! Joins of branches: whom they wait for, and when they fire.
+
+use crate::script::{check, with};
+
+const FORK: &str = "A[One] --> B[Left] & C[Right]\n B --> J[Join both]\n C --> J\n J --> D[Then]";
+
+#[test]
+fn a_join_waits_for_every_path_that_can_come() {
+    check(
+        &format!("graph TD\n {FORK}"),
+        "done A 1\n done C 3",
+        "A:completed B:pending C:completed J:waiting run:running",
+    );
+    check(
+        &format!("graph TD\n {FORK}"),
+        "done A 1\n done C 3\n done B 2
+         expect J output {\"results\": [2, 3], \"failed\": [], \"counts\": {\"total\": 2, \"succeeded\": 2, \"failed\": 0, \"skipped\": 0}}
+         done D 4",
+        "A:completed B:completed C:completed D:completed J:completed run:completed",
+    );
+}
+
+#[test]
+fn a_join_does_not_wait_for_a_path_that_a_decision_took_away() {
+    check(
+        "graph TD\n A[One] --> B[Left] & C[Right]\n B --> Q{?}\n Q -->|\"output.go\"| J[Join both]\n Q -->|default| X[Elsewhere]\n C --> J\n J --> D[Then]",
+        "done A 1\n done C 3\n done B {\"go\": false}",
+        "A:completed B:completed C:completed D:pending J:completed X:pending run:running",
+    );
+}
+
+#[test]
+fn joins_may_fire_early_and_late_paths_are_noted() {
+    let any = with(FORK, &[("J", "{\"policy\": \"any\"}")]);
+    check(
+        &any,
+        "done A 1\n done C 3\n done D 4\n done B 2\n expect late 1\n expect result 4",
+        "A:completed B:completed C:completed D:completed J:completed run:completed",
+    );
+    let quorum = with(
+        "A[One] --> B[b] & C[c] & E[e]\n B --> J[Join]\n C --> J\n E --> J\n J --> D[Then]",
+        &[("J", "{\"policy\": \"quorum\", \"minCount\": 2}")],
+    );
+    check(
+        &quorum,
+        "done A 1\n done B 1\n done E 3",
+        "A:completed B:completed C:pending D:pending E:completed J:completed run:running",
+    );
+}
+
+#[test]
+fn a_join_in_a_loop_begins_a_new_round() {
+    let workflow = with(
+        "A[One] --> B[b] & C[c]\n B --> J[Join]\n C --> J\n J --> D[Check]\n D --> Q{again?}\n Q -->|\"output.again\"| A\n Q -->|default| E[End]",
+        &[("J", "{\"policy\": \"any\"}")],
+    );
+    check(
+        &workflow,
+        "done A 1\n done B 1\n done D {\"again\": true}\n done A~2 1\n done C 2\n expect late 1
+         done C~2 3\n done D~2 {}\n done B~2 1\n expect late 2\n done E 1",
+        "A:completed A~2:completed B:completed B~2:completed C:completed C~2:completed D:completed
+         D~2:completed E:completed J:completed J~2:completed run:completed",
+    );
+}
+
+#[test]
+fn a_failed_branch_fails_the_join_that_wants_all() {
+    let workflow = with(
+        "A[One] --> B[b] & C[c]\n B --> J[Join]\n B -->|onError| J\n C --> J\n J --> D[Then]\n J -->|onError| X[Mend]",
+        &[("B", "{\"retry\": {\"attempts\": 1}}")],
+    );
+    check(
+        &workflow,
+        "done A 1\n fail B failed No luck.\n done C 1\n expect X output null
+         expect J output {\"error\": {\"class\": \"child\", \"message\": \"1 of 2 branches of `J` failed.\", \"step\": \"J\", \"attempts\": 0}, \"output\": {\"results\": [1], \"failed\": [{\"step\": \"B\", \"error\": \"No luck.\"}], \"counts\": {\"total\": 2, \"succeeded\": 1, \"failed\": 1, \"skipped\": 0}}}",
+        "A:completed B:failed C:completed J:failed X:pending run:running",
+    );
+}
+
+#[test]
+fn a_join_may_have_work_on_what_came_together() {
+    let workflow = with(
+        FORK,
+        &[("J", "{\"prompt\": \"Sum up {{output.results}}\"}")],
+    );
+    check(
+        &workflow,
+        "done A 1\n done B 2\n done C 3\n expect J output {\"results\": [2, 3], \"failed\": [], \"counts\": {\"total\": 2, \"succeeded\": 2, \"failed\": 0, \"skipped\": 0}}
+         done J {\"sum\": 5}\n expect J output {\"sum\": 5}",
+        "A:completed B:completed C:completed D:pending J:completed run:running",
+    );
+}

@@ -1,0 +1,105 @@
+//! People: manual tasks, tasks on hold, what a reply may ask of them.
+
+use crate::script::{check, with};
+
+#[test]
+fn a_held_task_is_retried_answered_or_given_up() {
+    let workflow = "graph TD\n A[Try] --> B[Then]";
+    check(
+        workflow,
+        "fail A failed\n retry A\n done A 1",
+        "A:completed B:pending run:running",
+    );
+    check(
+        workflow,
+        "fail A failed\n resume\n done A 1",
+        "A:completed B:pending run:running",
+    );
+    check(
+        workflow,
+        "fail A failed\n answer A 5\n expect A output 5",
+        "A:completed B:pending run:running",
+    );
+    check(
+        workflow,
+        "fail A failed\n reject A No way.\n expect reason No way.",
+        "A:failed run:failed",
+    );
+    check(
+        workflow,
+        "fail A failed\n refused bad_output accept A",
+        "A:on_hold run:paused",
+    );
+}
+
+#[test]
+fn a_reply_may_ask_for_a_person_for_a_look_or_for_another_turn() {
+    let workflow = "graph TD\n A[Try] --> B[Then]";
+    check(
+        workflow,
+        "ask A BLOCKED: no key\n expect A hold asked",
+        "A:on_hold run:running",
+    );
+    check(
+        workflow,
+        "unsure A {\"x\": 1}\n expect A hold review\n accept A\n expect A output {\"x\": 1}",
+        "A:completed B:pending run:running",
+    );
+    let turns = "continue A more\n".repeat(5);
+    check(
+        workflow,
+        &format!("{turns} done A 1"),
+        "A:completed B:pending run:running",
+    );
+    check(
+        workflow,
+        &format!(
+            "{turns} continue A more\n expect A why It asked for more than TURNS_MAX = 5 turns: more"
+        ),
+        "A:on_hold run:running",
+    );
+    check(
+        workflow,
+        "budget A\n expect A hold budget\n resume",
+        "A:pending run:running",
+    );
+}
+
+#[test]
+fn a_persons_answer_must_fit_the_schema() {
+    let workflow = with(
+        "A(Say) --> B[Then]",
+        &[(
+            "A",
+            "{\"outputSchema\": {\"type\": \"object\", \"required\": [\"ok\"]}}",
+        )],
+    );
+    check(
+        &workflow,
+        "refused bad_output answer A {}\n refused wrong_status take A\n assign A ann\n answer A {\"ok\": true}",
+        "A:completed B:pending run:running",
+    );
+}
+
+#[test]
+fn a_persons_task_has_a_time_limit_too() {
+    for (rule, expected) in [
+        ("hold", "A:on_hold run:running"),
+        ("fail", "A:on_hold run:paused"),
+        ("continue", "A:completed B:pending run:running"),
+    ] {
+        let workflow = with(
+            "A(Say) --> B[Then]",
+            &[(
+                "A",
+                &format!("{{\"timeout\": \"1h\", \"onTimeout\": \"{rule}\"}}"),
+            )],
+        );
+        check(&workflow, "wait 3600000\n fire", expected);
+        check(
+            &workflow,
+            "answer A 1\n wait 3600000\n fire",
+            "A:completed B:pending run:running",
+        );
+    }
+}

@@ -1,0 +1,71 @@
+//! Subflows: child runs, their input, their ends, their depth.
+
+use serde_json::json;
+
+use crate::script::{check_with, with};
+
+const CHILD: &str = "graph TD\n X[Work]";
+
+fn parent(config: &str) -> String {
+    with("A[One] --> S[[Run: child]] --> B[Then]", &[("S", config)])
+}
+
+#[test]
+fn a_subflow_runs_as_a_child_with_mapped_input() {
+    let workflow =
+        parent("{\"inputMapping\": {\"n\": \"output.n + 1\", \"who\": \"{{input.who}}!\"}}");
+    check_with(
+        &[("main", &workflow), ("child", CHILD)],
+        json!({ "who": "me" }),
+        "done A {\"n\": 1}\n fire\n expect input {\"n\": 2, \"who\": \"me!\"}\n done @1/X 9\n fire\n expect S output 9",
+        "A:completed B:pending S:completed run:running @1/X:completed @1/run:completed",
+    );
+}
+
+#[test]
+fn a_child_that_fails_follows_the_error_rule_of_its_step() {
+    let workflow = parent("{}");
+    let workflows = [("main", workflow.as_str()), ("child", CHILD)];
+    check_with(
+        &workflows,
+        json!({}),
+        "done A 1\n fire\n fail @1/X failed Broken.\n reject @1/X Broken.\n fire\n expect reason Broken.
+         retry S\n fire\n done @2/X 5\n fire\n expect S output 5",
+        "A:completed B:pending S:completed run:running @1/X:failed @1/run:failed @2/X:completed @2/run:completed",
+    );
+    check_with(
+        &workflows,
+        json!({}),
+        "done A 1\n lost S There is no workflow `child`.",
+        "A:completed S:on_hold run:paused",
+    );
+}
+
+#[test]
+fn cancelling_reaches_the_child() {
+    let workflow = parent("{}");
+    let workflows = [("main", workflow.as_str()), ("child", CHILD)];
+    check_with(
+        &workflows,
+        json!({}),
+        "done A 1\n fire\n cancel\n fire",
+        "A:completed S:cancelled run:cancelled @1/X:cancelled @1/run:cancelled",
+    );
+    check_with(
+        &workflows,
+        json!({}),
+        "done A 1\n cancel\n fire",
+        "A:completed S:cancelled run:cancelled",
+    );
+}
+
+#[test]
+fn runs_do_not_stand_deeper_than_they_may() {
+    let workflow = with("S[[Run: main]] --> B[Then]", &[("S", "{\"maxDepth\": 2}")]);
+    check_with(
+        &[("main", &workflow)],
+        json!({}),
+        "fire",
+        "S:waiting run:running @1/S:waiting @1/run:running @2/S:on_hold @2/run:paused",
+    );
+}
