@@ -49,6 +49,18 @@ impl Fault {
         }
     }
 
+    /// Nobody answers.
+    pub(super) fn silent(&self, ms_max: u64) -> Error {
+        let place = &self.place;
+        Error::new(
+            Kind::Lost,
+            format!(
+                "{place} did not answer within {ms_max} ms. Check the server and the network, and \
+                 try again."
+            ),
+        )
+    }
+
     pub(super) fn corrupt(&self, why: &str) -> Error {
         let place = &self.place;
         Error::new(

@@ -1,16 +1,26 @@
 //! A connection that is made anew when it is lost, and a transaction on it whose end is known even if
 //! the connection is lost in the middle of its commit.
 
+use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use agent::Clock;
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, PgRow};
 use sqlx::{Arguments as _, ConnectOptions as _, Encode, Postgres, Row as _, Type};
+use tokio::time::{Instant, timeout};
 
+use super::LOCK_MS_MAX;
 use super::fault::{Fault, is_gone};
 use crate::error::{Error, Kind, Result};
+
+/// How long a server may take to let somebody in, in milliseconds.
+const CONNECT_MS_MAX: u64 = 15_000;
+
+/// How long a server may take for a statement, in milliseconds; then the line is taken to be cut. It
+/// may wait for a lock, and has a while beside that.
+const ANSWER_MS_MAX: u64 = LOCK_MS_MAX + 15_000;
 
 /// How often the server's time is asked for, in milliseconds.
 const TIME_MS: u64 = 10_000;
@@ -39,10 +49,14 @@ impl Values {
     }
 }
 
-/// The server's time: all processes that share a database see the same.
+/// The server's time: all processes that share a database see the same. Between two askings it goes
+/// on with this machine's steady clock, so that setting the other one changes nothing.
 pub(super) struct ServerClock {
     local: Arc<dyn Clock>,
-    ahead_ms: AtomicI64,
+    begun: Instant,
+    /// What time it was at the server when this clock began; 0 before it was asked.
+    begun_ms: AtomicU64,
+    /// When it was asked, in milliseconds from the begin of this clock.
     asked_ms: AtomicU64,
 }
 
@@ -50,28 +64,37 @@ impl ServerClock {
     pub(super) fn new(local: Arc<dyn Clock>) -> ServerClock {
         ServerClock {
             local,
-            ahead_ms: AtomicI64::new(0),
+            begun: Instant::now(),
+            begun_ms: AtomicU64::new(0),
             asked_ms: AtomicU64::new(0),
         }
     }
 
     fn set(&self, server_ms: i64) {
-        let local_ms = self.local.now_ms();
-        let ahead_ms = server_ms.saturating_sub_unsigned(local_ms);
-        self.ahead_ms.store(ahead_ms, Ordering::Relaxed);
-        self.asked_ms.store(local_ms, Ordering::Relaxed);
+        let since_ms = self.since_ms();
+        let begun_ms = u64::try_from(server_ms)
+            .unwrap_or(0)
+            .saturating_sub(since_ms);
+        self.begun_ms.store(begun_ms, Ordering::Relaxed);
+        self.asked_ms.store(since_ms, Ordering::Relaxed);
     }
 
     fn is_old(&self) -> bool {
         let asked_ms = self.asked_ms.load(Ordering::Relaxed);
-        self.local.now_ms().abs_diff(asked_ms) > TIME_MS
+        self.since_ms().saturating_sub(asked_ms) > TIME_MS
+    }
+
+    fn since_ms(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 }
 
 impl Clock for ServerClock {
     fn now_ms(&self) -> u64 {
-        let ahead_ms = self.ahead_ms.load(Ordering::Relaxed);
-        self.local.now_ms().saturating_add_signed(ahead_ms)
+        match self.begun_ms.load(Ordering::Relaxed) {
+            0 => self.local.now_ms(),
+            begun_ms => begun_ms.saturating_add(self.since_ms()),
+        }
     }
 }
 
@@ -98,15 +121,27 @@ impl Line {
     pub(super) async fn connection(&mut self) -> Result<&mut PgConnection> {
         let made = match self.connection.take() {
             Some(connection) => connection,
-            None => {
-                let connected = self.settings.connect().await;
-                let mut connection = connected.map_err(|cause| self.fault.of(&cause))?;
-                let prepared = self.prepare(&mut connection).await;
-                prepared.map_err(|cause| self.fault.of(&cause))?;
-                connection
-            }
+            None => self.within(CONNECT_MS_MAX, self.connect()).await?,
         };
         Ok(self.connection.insert(made))
+    }
+
+    async fn connect(&self) -> std::result::Result<PgConnection, sqlx::Error> {
+        let mut connection = self.settings.connect().await?;
+        self.prepare(&mut connection).await?;
+        Ok(connection)
+    }
+
+    /// What the server says, if it says anything in time: a network that was cut says nothing at all.
+    async fn within<T>(
+        &self,
+        ms_max: u64,
+        asking: impl Future<Output = std::result::Result<T, sqlx::Error>>,
+    ) -> Result<T> {
+        match timeout(Duration::from_millis(ms_max), asking).await {
+            Ok(answer) => answer.map_err(|cause| self.fault.of(&cause)),
+            Err(_) => Err(self.fault.silent(ms_max)),
+        }
     }
 
     /// A commit is on the disk when it is answered, whatever the server's default.
@@ -226,7 +261,13 @@ impl Line {
 
     async fn fetch_once(&mut self, sql: &'static str, values: PgArguments) -> Result<Vec<PgRow>> {
         let connection = self.connection().await?;
-        let fetched = sqlx::query_with(sql, values).fetch_all(connection).await;
+        let asking = sqlx::query_with(sql, values).fetch_all(connection);
+        let fetched = timeout(Duration::from_millis(ANSWER_MS_MAX), asking).await;
+        let Ok(fetched) = fetched else {
+            // Closing would say good-bye to somebody who does not hear.
+            self.connection = None;
+            return Err(self.fault.silent(ANSWER_MS_MAX));
+        };
         fetched.map_err(|cause| {
             if is_gone(&cause) {
                 self.connection = None;
