@@ -58,7 +58,11 @@ impl Answering {
             (None, Some(folder)) => TapeWish::Replay(folder.clone()),
             (None, None) => TapeWish::No,
         };
-        Wish { mode, taping }
+        Wish {
+            mode,
+            taping,
+            ..Wish::default()
+        }
     }
 }
 

@@ -123,7 +123,11 @@ impl Hands {
             (None, Some(folder)) => TapeWish::Replay(folder.clone()),
             (None, None) => TapeWish::No,
         };
-        Wish { mode, taping }
+        Wish {
+            mode,
+            taping,
+            ..Wish::default()
+        }
     }
 }
 

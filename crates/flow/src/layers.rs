@@ -1,6 +1,6 @@
 //! What is said to whoever does a step: four layers in a fixed order, each within its budget.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::expression::{self, Filled};
 use crate::workflow::Step;
@@ -10,8 +10,20 @@ pub const LAYER_BYTES_MAX: usize = 128 << 10;
 
 /// The first layer: how to reply.
 pub const BASE: &str = include_str!("base.md");
+/// The same for [`Form::Envelope`].
+pub const BASE_ENVELOPE: &str = include_str!("base_envelope.md");
 
 const BETWEEN: &str = "\n\n---\n\n";
+
+/// How a reply is to be written. Whichever was asked for, both are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// Five sections of Markdown.
+    #[default]
+    Sections,
+    /// One JSON object that [`envelope`] describes, from providers that can be held to a schema.
+    Envelope,
+}
 
 /// What the layers are made of. What is empty has no layer.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,18 +41,23 @@ pub struct Parts<'a> {
     pub more: Option<&'a str>,
     /// What the output has to be.
     pub output_schema: Option<&'a Value>,
+    pub form: Form,
 }
 
 /// The whole prompt of one task.
 #[must_use]
 pub fn assemble(step: &Step, parts: &Parts<'_>) -> String {
-    let mut layers = vec![BASE.trim().to_owned()];
+    let (base, output) = match parts.form {
+        Form::Sections => (BASE, "The Output section"),
+        Form::Envelope => (BASE_ENVELOPE, "`output`"),
+    };
+    let mut layers = vec![base.trim().to_owned()];
     if let Some(agent) = parts.agent.filter(|text| !text.trim().is_empty()) {
         layers.push(within(format!("## Agent Context\n{agent}")));
     }
     let schema = parts.output_schema.map(|schema| {
         let pretty = serde_json::to_string_pretty(schema).unwrap_or_default();
-        format!("The Output section is JSON that this JSON Schema accepts:\n```json\n{pretty}\n```")
+        format!("{output} is JSON that this JSON Schema accepts:\n```json\n{pretty}\n```")
     });
     let prompt = parts.step.filter(|text| !text.trim().is_empty());
     if prompt.is_some() || schema.is_some() {
@@ -71,32 +88,103 @@ pub fn prompt(step: &Step, state: &serde_json::Map<String, Value>) -> Result<Fil
     }
 }
 
-/// The reply as JSON, for providers that can be held to a schema: the same five sections.
+/// The JSON Schema of a reply, for providers that can be held to one: the same five sections, with
+/// the step's schema of the output inside.
+///
+/// Nothing in it is optional and every object is closed, which is what strict modes ask for. An
+/// output of which nothing is said is a text, because a schema cannot be strict and allow anything.
 #[must_use]
 pub fn envelope(output_schema: Option<&Value>) -> Value {
-    let any = json!({ "type": ["object", "array", "string", "number", "boolean", "null"] });
-    json!({
+    let mut definitions = Map::new();
+    let output = match output_schema {
+        Some(Value::Object(schema)) => inside(schema, &mut definitions),
+        _ => json!({ "type": "string" }),
+    };
+    let one_of = |words: &[&str]| json!({ "type": "string", "enum": words });
+    let mut envelope = json!({
         "type": "object",
         "additionalProperties": false,
-        "required": ["status", "summary", "output", "next_action", "metadata"],
+        "required": [
+            "status", "summary", "output", "next_action", "next_action_reason", "metadata",
+        ],
         "properties": {
-            "status": { "enum": ["SUCCESS", "PARTIAL", "BLOCKED", "FAILED"] },
+            "status": one_of(&["SUCCESS", "PARTIAL", "BLOCKED", "FAILED"]),
             "summary": { "type": "string" },
-            "output": output_schema.unwrap_or(&any),
-            "next_action": { "enum": ["COMPLETE", "CONTINUE", "ESCALATE", "HOLD"] },
+            "output": output,
+            "next_action": one_of(&["COMPLETE", "CONTINUE", "ESCALATE", "HOLD"]),
             "next_action_reason": { "type": ["string", "null"] },
             "metadata": {
                 "type": "object",
                 "additionalProperties": false,
-                "required": ["confidence"],
+                "required": ["confidence", "suggested_tags", "suggested_next_stage"],
                 "properties": {
-                    "confidence": { "type": "number", "minimum": 0, "maximum": 1 },
+                    "confidence": { "type": "number" },
                     "suggested_tags": { "type": "array", "items": { "type": "string" } },
                     "suggested_next_stage": { "type": ["string", "null"] },
                 },
             },
         },
-    })
+    });
+    if let Some(fields) = envelope.as_object_mut() {
+        fields.extend(definitions);
+    }
+    envelope
+}
+
+/// Where the step's schema is inside of the envelope.
+const OUTPUT_POINTER: &str = "#/properties/output";
+/// Where schemas keep what they refer to; only at the top do providers look for it.
+const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
+
+/// A whole schema as a part of the envelope: its definitions go to the envelope's, its references
+/// follow it.
+fn inside(schema: &Map<String, Value>, definitions: &mut Map<String, Value>) -> Value {
+    let mut schema = schema.clone();
+    schema.remove("$schema");
+    schema.remove("$id");
+    for word in DEFINITIONS {
+        if let Some(mut given) = schema.remove(word) {
+            redirect(&mut given);
+            definitions.insert(word.to_owned(), given);
+        }
+    }
+    let mut schema = Value::Object(schema);
+    redirect(&mut schema);
+    schema
+}
+
+fn redirect(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(redirect),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match (name.as_str(), value) {
+                    ("$ref", Value::String(target)) => {
+                        if let Some(moved) = moved(target) {
+                            *target = moved;
+                        }
+                    }
+                    // What stands there is data, whatever it looks like.
+                    ("const" | "enum" | "default" | "examples", _) => {}
+                    (_, value) => redirect(value),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Where a reference leads from inside the envelope, if that is elsewhere.
+fn moved(target: &str) -> Option<String> {
+    let pointer = target.strip_prefix('#')?;
+    let is_definition = DEFINITIONS.iter().any(|word| {
+        let rest = pointer
+            .strip_prefix('/')
+            .and_then(|rest| rest.strip_prefix(word));
+        rest.is_some_and(|rest| rest.starts_with('/'))
+    });
+    let is_pointer = pointer.is_empty() || pointer.starts_with('/');
+    (is_pointer && !is_definition).then(|| format!("{OUTPUT_POINTER}{pointer}"))
 }
 
 fn context(parts: &Parts<'_>) -> String {

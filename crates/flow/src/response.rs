@@ -8,6 +8,7 @@ use prompt::{AnswerKind, Question, Source};
 use serde_json::{Map, Value};
 
 use crate::engine::{Failure, FailureClass, Outcome, Report};
+use crate::layers::Form;
 use crate::markdown::Sections;
 
 /// How often somebody is asked again for a reply that can be read.
@@ -78,9 +79,10 @@ pub fn read(text: &str, schema: Option<&Value>) -> Result<Reply, Unreadable> {
     let (Some(said), true) = (said, problems.is_empty()) else {
         return Err(Unreadable { problems });
     };
-    let used = matches!(said.status, Status::Success | Status::Partial);
-    match schema.filter(|_| used && said.next != Next::Continue) {
-        None => Ok(said),
+    let reply = &said.reply;
+    let used = matches!(reply.status, Status::Success | Status::Partial);
+    match schema.filter(|_| used && reply.next != Next::Continue) {
+        None => Ok(said.reply),
         Some(schema) => fitting(said, schema),
     }
 }
@@ -140,21 +142,25 @@ pub fn report(reply: Reply, confidence: Option<f64>) -> Report {
 pub fn unreadable(error: &Unreadable) -> Report {
     Report::failed(Failure {
         class: FailureClass::UnparsableReply,
-        message: format!("The reply cannot be read. {error}"),
+        message: format!("The reply cannot be read after {REPAIRS_MAX} corrections. {error}"),
     })
 }
 
 /// The turn that asks for the reply again.
 #[must_use]
-pub fn correction(error: &Unreadable) -> String {
+pub fn correction(error: &Unreadable, form: Form) -> String {
+    let whole = match form {
+        Form::Sections => "with all five sections",
+        Form::Envelope => "as one JSON object with all its fields",
+    };
     let listed: Vec<String> = error
         .problems
         .iter()
         .map(|problem| format!("- {problem}"))
         .collect();
     format!(
-        "Your reply could not be used:\n\n{}\n\nWrite the whole reply again, with all five sections \
-         and nothing else.",
+        "Your reply could not be used:\n\n{}\n\nWrite the whole reply again, {whole} and nothing \
+         else.",
         listed.join("\n")
     )
 }
@@ -177,8 +183,27 @@ pub fn violations(schema: &Value, output: &Value) -> Vec<String> {
         .collect()
 }
 
+/// A reply, and its output as it was written, where that was a text.
+struct Said {
+    reply: Reply,
+    written: Option<String>,
+}
+
+impl Said {
+    /// A reply whose output is JSON if its text is.
+    fn written(reply: Reply, text: &str) -> Said {
+        Said {
+            reply: Reply {
+                output: parsed(text),
+                ..reply
+            },
+            written: Some(text.to_owned()),
+        }
+    }
+}
+
 /// The object a whole reply is, the sections it has, or an object somewhere in it.
-fn said(text: &str, problems: &mut Vec<String>) -> Option<Reply> {
+fn said(text: &str, problems: &mut Vec<String>) -> Option<Said> {
     let text = text.trim().trim_start_matches('\u{feff}');
     if text.is_empty() {
         problems.push("The reply is empty.".to_owned());
@@ -222,7 +247,7 @@ fn envelope(value: Value) -> Option<Map<String, Value>> {
     }
 }
 
-fn of_envelope(map: &Map<String, Value>, problems: &mut Vec<String>) -> Option<Reply> {
+fn of_envelope(map: &Map<String, Value>, problems: &mut Vec<String>) -> Option<Said> {
     let text = |names: &[&str]| {
         let found = names.iter().find_map(|name| map.get(*name));
         found.and_then(Value::as_str).map(str::to_owned)
@@ -240,16 +265,16 @@ fn of_envelope(map: &Map<String, Value>, problems: &mut Vec<String>) -> Option<R
         reason: text(&["next_action_reason", "nextActionReason"]),
         ..noted(status?, next?, metadata.unwrap_or(map), problems)
     };
-    Some(Reply {
-        output: match output? {
-            Value::String(text) => parsed(&text),
-            output => output,
+    Some(match output? {
+        Value::String(text) => Said::written(reply, &text),
+        output => Said {
+            reply: Reply { output, ..reply },
+            written: None,
         },
-        ..reply
     })
 }
 
-fn of_sections(sections: &Sections<'_>, problems: &mut Vec<String>) -> Option<Reply> {
+fn of_sections(sections: &Sections<'_>, problems: &mut Vec<String>) -> Option<Said> {
     let status = word(sections.status, "## Status", &STATUSES, problems);
     let (first, reason) = match sections.next {
         Some(text) => {
@@ -273,12 +298,12 @@ fn of_sections(sections: &Sections<'_>, problems: &mut Vec<String>) -> Option<Re
         },
     };
     let reply = noted(status?, next?, &metadata, problems);
-    Some(Reply {
+    let reply = Reply {
         summary: sections.summary.unwrap_or_default().trim().to_owned(),
         reason: Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty()),
-        output: parsed(sections.output?),
         ..reply
-    })
+    };
+    Some(Said::written(reply, sections.output?.trim()))
 }
 
 /// A reply with what its metadata says.
@@ -390,31 +415,20 @@ fn parsed(text: &str) -> Value {
     read.unwrap_or_else(|| Value::from(text))
 }
 
-fn fitting(reply: Reply, schema: &Value) -> Result<Reply, Unreadable> {
+fn fitting(said: Said, schema: &Value) -> Result<Reply, Unreadable> {
+    let reply = said.reply;
     let wrong = violations(schema, &reply.output);
     if wrong.is_empty() {
         return Ok(reply);
     }
-    // A text that happens to look like a number is still the text that was asked for.
-    let text = Value::from(reply.output.to_string());
-    if !reply.output.is_string()
-        && !reply.output.is_object()
-        && violations(schema, &text).is_empty()
-    {
-        return Ok(Reply {
-            output: text,
-            ..reply
-        });
-    }
-    // A model may put data into prose: one value in it is the output, if it fits.
-    if let Value::String(prose) = &reply.output
-        && let Some(found) = structure(prose)
-        && violations(schema, &found).is_empty()
-    {
-        return Ok(Reply {
-            output: found,
-            ..reply
-        });
+    // A text that happens to be a number or an object is still the text that was asked for; data
+    // that a model put into prose is the data.
+    let text = said.written.as_deref().map(Value::from);
+    let found = said.written.as_deref().and_then(structure);
+    let mut others = text.into_iter().chain(found);
+    let output = others.find(|one| violations(schema, one).is_empty());
+    if let Some(output) = output {
+        return Ok(Reply { output, ..reply });
     }
     let problems = wrong
         .into_iter()

@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 use flow::engine::{FailureClass, Outcome};
 use flow::export::{Agent, export, import};
 use flow::expression::{condition, fill, value};
-use flow::layers::{Parts, assemble, envelope};
-use flow::response::{Next, Status, read, report};
+use flow::layers::{Form, Parts, assemble, envelope};
+use flow::response::{Next, Status, read, report, violations};
 use serde_json::{Map, Value, json};
 
 const SEED: &str = include_str!("pr-review.mmd");
@@ -147,6 +147,93 @@ fn four_layers_stand_in_their_order() {
     assert_eq!(envelope(Some(&schema))["properties"]["output"], schema);
 }
 
+#[test]
+fn an_envelope_is_asked_for_in_its_own_words() {
+    let workflow = flow::parse(SEED).unwrap();
+    let step = workflow.step(&"F".into()).unwrap();
+    let schema = json!({ "type": "object" });
+    let parts = Parts {
+        output_schema: Some(&schema),
+        form: Form::Envelope,
+        ..Parts::default()
+    };
+    let prompt = assemble(step, &parts);
+    for name in envelope(None)["required"].as_array().unwrap() {
+        let field = format!("`{}`", name.as_str().unwrap());
+        assert!(prompt.contains(&field), "{field}");
+    }
+    assert!(prompt.contains("`output` is JSON that this JSON Schema accepts"));
+    assert!(!prompt.contains("## Status"), "one form at a time");
+}
+
+#[test]
+fn a_schema_means_the_same_inside_the_envelope() {
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "https://example.org/tree",
+        "type": "object",
+        "required": ["kind"],
+        "properties": {
+            "kind": { "$ref": "#/$defs/kind" },
+            "next": { "$ref": "#" },
+            "same": { "$ref": "#/properties/kind" },
+            "data": { "enum": [{ "$ref": "#" }, null] },
+        },
+        "$defs": { "kind": { "enum": ["leaf", "twig"] }, "tree": { "$ref": "#" } },
+    });
+    let whole = envelope(Some(&schema));
+    let reply = |output: Value| {
+        json!({
+            "status": "SUCCESS", "summary": "s", "output": output, "next_action": "COMPLETE",
+            "next_action_reason": null,
+            "metadata": {
+                "confidence": 0.5, "suggested_tags": [], "suggested_next_stage": null,
+            },
+        })
+    };
+    for output in [
+        json!({ "kind": "leaf" }),
+        json!({ "kind": "leaf", "next": { "kind": "twig", "same": "leaf" } }),
+        json!({ "kind": "leaf", "data": { "$ref": "#" } }),
+        json!({ "kind": "stone" }),
+        json!({ "kind": "leaf", "next": {} }),
+        json!({ "kind": "leaf", "same": "stone" }),
+        json!({ "kind": "leaf", "data": { "$ref": "#/properties/output" } }),
+        json!("leaf"),
+    ] {
+        let fits = violations(&schema, &output).is_empty();
+        let reply = reply(output.clone());
+        let fits_inside = violations(&whole, &reply);
+        assert_eq!(fits_inside.is_empty(), fits, "{output}: {fits_inside:?}");
+        assert_eq!(
+            read(&reply.to_string(), Some(&schema)).is_ok(),
+            fits,
+            "{output}"
+        );
+    }
+    let anything = envelope(Some(&json!(true)));
+    assert_eq!(
+        anything["properties"]["output"],
+        json!({ "type": "string" })
+    );
+}
+
+#[test]
+fn an_output_that_is_to_be_a_text_stays_one() {
+    let text = json!({ "type": "string" });
+    for output in ["42", "{\"a\": 1}", "plain", "[1]"] {
+        let json = json!({
+            "status": "SUCCESS", "summary": "", "output": output, "next_action": "COMPLETE",
+        });
+        let sections =
+            format!("## Status\nSUCCESS\n## Output\n{output}\n## Next Action\nCOMPLETE\n");
+        for reply in [json.to_string(), sections] {
+            let read = read(&reply, Some(&text)).unwrap();
+            assert_eq!(read.output, json!(output), "{reply}");
+        }
+    }
+}
+
 /// `STATUS NEXT output`, or `!` and the first problem.
 fn shown(reply: &str, schema: Option<&Value>) -> String {
     match read(reply, schema) {
@@ -269,7 +356,7 @@ fn what_a_reply_means_follows_the_table() {
     assert!(
         matches!(failed.outcome, Outcome::Failed(f) if f.class == FailureClass::UnparsableReply)
     );
-    assert!(flow::response::correction(&unreadable).contains("- There is neither"));
+    assert!(flow::response::correction(&unreadable, Form::Sections).contains("- There is neither"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! The day's spending is handed in when the meter is made, or kept in a [`Ledger`] that other
 //! processes write to as well; where that is, is the caller's business.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -83,12 +84,23 @@ pub trait Ledger: Send + Sync {
     fn book(&self, entry: &Entry);
 }
 
+/// Somebody else with a say in what is spent, who knows limits that no setting of `ai.budget` is:
+/// asked before each call, told after it.
+pub trait Purse: fmt::Debug + Send + Sync {
+    /// Refuses the next call, which may cost this much, or lets it be made.
+    fn allow(&self, expected: Cost) -> Result<()>;
+
+    /// A call was paid for.
+    fn pay(&self, entry: &Entry);
+}
+
 /// Counts what all calls of a run spend.
 pub struct Meter {
     budget: Budget,
     prices: Prices,
     books: Mutex<Books>,
     ledger: Option<Box<dyn Ledger>>,
+    purse: Option<Arc<dyn Purse>>,
 }
 
 #[derive(Default)]
@@ -109,6 +121,7 @@ impl Meter {
                 ..Books::default()
             }),
             ledger: None,
+            purse: None,
         }
     }
 
@@ -117,6 +130,13 @@ impl Meter {
     #[must_use]
     pub fn with_ledger(mut self, ledger: Box<dyn Ledger>) -> Meter {
         self.ledger = Some(ledger);
+        self
+    }
+
+    /// Every call is then paid from this purse as well.
+    #[must_use]
+    pub fn with_purse(mut self, purse: Option<Arc<dyn Purse>>) -> Meter {
+        self.purse = purse;
         self
     }
 
@@ -141,10 +161,17 @@ impl Meter {
 
     /// Refuses a call that would break a limit.
     fn allow(&self, request: &Request, priced: Priced<'_>) -> Result<()> {
-        if self.budget == Budget::default() {
+        let is_unlimited = self.budget == Budget::default();
+        if is_unlimited && self.purse.is_none() {
             return Ok(());
         }
         let usage = expected_usage(request);
+        if let Some(purse) = &self.purse {
+            purse.allow(self.prices.cost(priced, &usage))?;
+        }
+        if is_unlimited {
+            return Ok(());
+        }
         self.read_day()?;
         let books = self.books();
         for (name, limit, spent) in [
@@ -203,6 +230,9 @@ impl Meter {
     fn count(&self, entry: Entry) {
         if let Some(ledger) = &self.ledger {
             ledger.book(&entry);
+        }
+        if let Some(purse) = &self.purse {
+            purse.pay(&entry);
         }
         let mut books = self.books();
         let tokens = entry.usage.total();

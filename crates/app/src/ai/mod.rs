@@ -16,7 +16,8 @@ use std::time::SystemTime;
 
 use exec::Cancel;
 use transport::{
-    Chosen, Observer, Offered, Opened, Person, Purpose, Request, Resolution, Taping, Transport as _,
+    Chosen, CommandMode, Observer, Offered, Opened, Person, Purpose, Request, Resolution, Taping,
+    Transport as _,
 };
 
 use crate::{Error, Project, Surroundings};
@@ -30,7 +31,11 @@ pub use transport::{Event, Mode, Reason, Spending};
 #[derive(Clone, Debug, Default)]
 pub struct Wish {
     pub mode: Option<Mode>,
+    /// How a command is asked, if not as the settings say.
+    pub command_mode: Option<CommandMode>,
     pub taping: TapeWish,
+    /// What every call is paid from, beside the budget of the settings.
+    pub purse: Option<Arc<dyn llm::budget::Purse>>,
 }
 
 /// Whether a run is recorded or played back.
@@ -150,6 +155,7 @@ impl<'a> Answerer<'a> {
     fn open(&mut self, company: Company<'a>) -> Result<Opened<'a>, Error> {
         let mut setup = self.project.settings.ai.clone();
         setup.mode = self.wish.mode.unwrap_or(setup.mode);
+        setup.command_mode = self.wish.command_mode.unwrap_or(setup.command_mode);
         let taping = tape::open(&self.wish.taping, self.surroundings)?;
         let lookup = |name: &str| self.surroundings.variable(name);
         let chosen = transport::choose(&setup, Purpose::Answer, &taping, &lookup)?;
@@ -158,7 +164,8 @@ impl<'a> Answerer<'a> {
         let ledger = ledger::Ledger::open(self.project, self.errand, self.trouble.clone())?;
         let meter = setup
             .meter(SystemTime::now(), llm::budget::Spent::default())
-            .with_ledger(Box::new(ledger));
+            .with_ledger(Box::new(ledger))
+            .with_purse(self.wish.purse.clone());
         let surroundings = transport::Surroundings {
             person: company.person,
             observer: company.observer,

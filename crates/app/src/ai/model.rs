@@ -50,7 +50,11 @@ impl Source {
                 Errand::Answer | Errand::Ask => Purpose::Answer,
             },
             taping: tape::open(&wish.taping, surroundings)?,
-            meter: Arc::new(meter.with_ledger(Box::new(ledger))),
+            meter: Arc::new(
+                meter
+                    .with_ledger(Box::new(ledger))
+                    .with_purse(wish.purse.clone()),
+            ),
             setup,
             surroundings: surroundings.clone(),
             folder: project.folder().to_owned(),

@@ -63,6 +63,17 @@ impl Shown {
 pub fn plan(order: Order<'_>, prompt: &str, options: Options) -> Result<Done, Error> {
     let now_ms = SystemClock.now_ms();
     let id = JobId::new(now_ms, RandomState::new().hash_one(now_ms));
+    plan_as(order, id, prompt, options)
+}
+
+/// The same under a name that is not taken.
+pub(crate) fn plan_as(
+    order: Order<'_>,
+    id: JobId,
+    prompt: &str,
+    options: Options,
+) -> Result<Done, Error> {
+    let now_ms = SystemClock.now_ms();
     // What cannot be a job is refused before anything is looked for.
     let job = Job::new(id, prompt, options, now_ms)?;
     work(order, Team::Planner, async |shop, observer| {

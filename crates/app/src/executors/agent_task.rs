@@ -9,11 +9,13 @@ use agent::Nobody;
 use agent::handlers::FailureKind;
 use exec::Cancel;
 use flow::Step;
-use flow::engine::{FailureClass, Outcome, Report, Spent};
+use flow::engine::{FailureClass, Report, Spent};
 use serde_json::{Map, Value, json};
 
-use super::unknown_settings;
+use super::purse::{Asks, within_budget};
 use super::{Executor, Hands, Job, Working, failed, failed_by, fill, invalid, on_a_thread};
+use super::{over_budget, setting, unknown_settings};
+use crate::ai::Wish;
 use crate::tasks::{self, TaskEnd};
 
 const SETTINGS: [&str; 7] = [
@@ -26,12 +28,20 @@ const SETTINGS: [&str; 7] = [
     "model_preference",
 ];
 
+pub(super) const PLANNING: &str = "planning";
+pub(super) const VALIDATION: &str = "validation";
+
 /// The kind of task it is.
 pub(super) struct AgentTask(pub(super) &'static str);
 
 impl Executor for AgentTask {
     fn check(&self, step: &Step) -> Vec<String> {
         let mut problems = unknown_settings(step, &SETTINGS);
+        if self.0 == PLANNING && setting(step, "output_artifacts").is_none() {
+            let missing =
+                "A plan needs a place: `\"config\": { \"output_artifacts\": [\"plan.json\"] }`.";
+            problems.push(missing.to_owned());
+        }
         if problems.is_empty() {
             let fields = step.config.config.clone().unwrap_or_default();
             let text = self.definition(step, fields, step.config.prompt.as_deref());
@@ -59,7 +69,14 @@ impl Executor for AgentTask {
             let text = self.definition(&job.step, fields, Some(&prompt));
             let name = format!("workflow:{}", job.task.id);
             let hands = Arc::clone(&job.hands);
-            on_a_thread(move |cancel| carry_out(&hands, (&name, &text), cancel)).await
+            let asks = match self.0 {
+                VALIDATION => Asks::Perhaps,
+                _ => Asks::Surely,
+            };
+            within_budget(job, asks, |wish| {
+                on_a_thread(move |cancel| carry_out(&hands, wish, (&name, &text), cancel))
+            })
+            .await
         })
     }
 }
@@ -98,7 +115,7 @@ fn tame(c: char) -> char {
     }
 }
 
-fn carry_out(hands: &Hands, (name, text): (&str, &str), cancel: Cancel) -> Report {
+fn carry_out(hands: &Hands, wish: Wish, (name, text): (&str, &str), cancel: Cancel) -> Report {
     let task = match agent::task::read(text, "config") {
         Ok(task) => task,
         Err(problems) => return invalid(problems.to_string()),
@@ -106,7 +123,7 @@ fn carry_out(hands: &Hands, (name, text): (&str, &str), cancel: Cancel) -> Repor
     let job = tasks::Job {
         project: &hands.project,
         surroundings: &hands.surroundings,
-        wish: hands.wish.clone(),
+        wish,
         start: tasks::Start::Resume,
         observer: &mut Nobody,
         cancel,
@@ -117,32 +134,28 @@ fn carry_out(hands: &Hands, (name, text): (&str, &str), cancel: Cancel) -> Repor
     }
 }
 
+/// What the task's conversation came to. What it took is that of all attempts.
 fn judge(came: TaskEnd) -> Report {
-    let (outcome, usage) = match came {
+    let (mut report, usage) = match came {
         Ok(result) => {
-            let usage = result.report.usage.clone();
             let output = serde_json::to_value(&result).unwrap_or_default();
-            let partial = false;
-            (Outcome::Completed { output, partial }, usage)
+            (Report::completed(output), result.report.usage)
         }
         Err(failure) => {
-            let usage = failure.report.usage.clone();
+            let message = failure.message;
             let report = match failure.kind {
-                FailureKind::Stopped(agent::Kind::Budget) => Report::of(Outcome::OverBudget {
-                    reason: failure.message.clone(),
-                }),
+                FailureKind::Stopped(agent::Kind::Budget) => over_budget(message),
                 FailureKind::Stopped(agent::Kind::Cancelled) => {
-                    failed(FailureClass::Cancelled, failure.message.clone())
+                    failed(FailureClass::Cancelled, message)
                 }
                 FailureKind::Stopped(agent::Kind::Model) => {
-                    failed(FailureClass::Unavailable, failure.message.clone())
+                    failed(FailureClass::Unavailable, message)
                 }
-                _ => failed(FailureClass::Failed, failure.message.clone()),
+                _ => failed(FailureClass::Failed, message),
             };
-            (report.outcome, usage)
+            (report, failure.report.usage)
         }
     };
-    let mut report = Report::of(outcome);
     report.spent = Spent {
         tokens: usage.all.usage.total(),
         micros: usage.all.micro_usd,

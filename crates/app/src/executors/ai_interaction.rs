@@ -6,17 +6,20 @@
 use std::sync::Arc;
 
 use agent::handlers::Models as _;
-use flow::engine::{Outcome, Report, Spent};
-use flow::layers::{self, Parts};
-use flow::response::{self, REPAIRS_MAX};
+use flow::engine::{Outcome, Report};
+use flow::layers::{self, Form, Parts};
+use flow::response::{self, REPAIRS_MAX, Unreadable};
 use flow::{Step, engine::FailureClass};
-use llm::usage::Cost;
-use llm::{Message, Request, Stop};
-use transport::{Mode, Silent};
+use llm::{Message, Output, Request, Response, Stop};
+use transport::{CommandMode, Mode, Silent};
 
-use super::unknown_settings;
+use super::purse::{Asks, within_budget};
 use super::{Executor, Hands, Job, Working, class_of, failed, failed_by, invalid, on_a_thread};
-use crate::ai::{self, Answerer, Company, Errand, model, question};
+use super::{over_budget, unknown_settings};
+use crate::ai::{self, Answerer, Company, Errand, Wish, model, question};
+
+/// What providers call the schema of a reply.
+const SCHEMA_NAME: &str = "reply";
 
 pub(super) struct AiInteraction;
 
@@ -27,18 +30,26 @@ impl Executor for AiInteraction {
 
     fn execute<'a>(&'a self, job: &'a Job) -> Working<'a> {
         Box::pin(async move {
-            let (prompt, unknown) = match prompt(job) {
+            let mode = match mode(&job.hands) {
+                Ok(mode) => mode,
+                Err(error) => return failed_by(&error),
+            };
+            let form = match mode {
+                Mode::Api => Form::Envelope,
+                _ => Form::Sections,
+            };
+            let (prompt, unknown) = match prompt(job, form) {
                 Ok(prompt) => prompt,
                 Err(problem) => return invalid(problem),
             };
-            if let Some(over) = over_budget(job, Spent::default()) {
-                return over;
-            }
-            let mut report = match mode(&job.hands) {
-                Ok(Mode::Api) => ask_model(job, prompt).await,
-                Ok(Mode::Command | Mode::Stdio) => ask_program(job, prompt).await,
-                Ok(mode) => nobody(mode.name()),
-                Err(error) => failed_by(&error),
+            let mut report = match mode {
+                Mode::Api => {
+                    within_budget(job, Asks::Surely, |wish| ask_model(job, wish, prompt)).await
+                }
+                Mode::Command | Mode::Stdio => {
+                    within_budget(job, Asks::Surely, |wish| ask_program(job, wish, prompt)).await
+                }
+                mode => nobody(mode.name()),
             };
             report.warnings.extend(unknown);
             report
@@ -47,7 +58,7 @@ impl Executor for AiInteraction {
 }
 
 /// The four layers, and a warning for every reference that nothing is known of.
-fn prompt(job: &Job) -> Result<(String, Vec<String>), String> {
+fn prompt(job: &Job, form: Form) -> Result<(String, Vec<String>), String> {
     let step = &job.step;
     let filled = layers::prompt(step, &job.state)
         .map_err(|cause| format!("The prompt cannot be filled in: {cause}"))?;
@@ -67,6 +78,7 @@ fn prompt(job: &Job) -> Result<(String, Vec<String>), String> {
         tags: &job.task.tags,
         more: more.as_deref(),
         output_schema: step.config.output_schema.as_ref(),
+        form,
     };
     let unknown = filled
         .unknown
@@ -123,102 +135,59 @@ fn mode(hands: &Hands) -> Result<Mode, crate::Error> {
     Ok(ai::choice(&setup, &hands.surroundings)?.way.mode())
 }
 
-/// What a budget says before the next call, if it is used up.
-fn over_budget(job: &Job, now: Spent) -> Option<Report> {
-    let settings = &job.hands.project.settings.workflows;
-    let task = sum(job.task.spent, now);
-    let run = sum(job.run_spent, now);
-    let budget = job.step.config.budget.unwrap_or_default();
-    let micros = |money: Option<f64>| money.map(|money| (money * 1e6) as u64);
-    let checks = [
-        ("the step's `budget.tokens`", budget.tokens, task.tokens),
-        (
-            "the step's `budget.money`",
-            micros(budget.money),
-            task.micros,
-        ),
-        (
-            "`workflows.run_tokens_max`",
-            settings.run_tokens_max,
-            run.tokens,
-        ),
-        (
-            "`workflows.run_usd_max`",
-            micros(settings.run_usd_max),
-            run.micros,
-        ),
-    ];
-    let tripped = checks
-        .into_iter()
-        .find(|(_, max, spent)| max.is_some_and(|max| *spent >= max));
-    tripped.map(|(what, ..)| {
-        let reason = format!("{what} is used up: raise it and resume the run.");
-        let mut report = Report::of(Outcome::OverBudget { reason });
-        report.spent = now;
-        report
-    })
-}
-
-fn sum(one: Spent, other: Spent) -> Spent {
-    Spent {
-        tokens: one.tokens.saturating_add(other.tokens),
-        micros: one.micros.saturating_add(other.micros),
-    }
-}
-
-async fn ask_model(job: &Job, prompt: String) -> Report {
+/// A model, held to the envelope of a reply where its provider can do that.
+async fn ask_model(job: &Job, wish: Wish, prompt: String) -> Report {
     let hands = &job.hands;
-    let source = model::Source::open(
-        &hands.project,
-        &hands.surroundings,
-        &hands.wish,
-        Errand::Answer,
-    );
-    let chosen = source.map(|source| (source.choose(None), source));
-    let (chosen, _source) = match chosen {
-        Ok((Ok(chosen), source)) => (chosen, source),
-        Ok((Err(error), _)) => return invalid(error.to_string()),
+    let source = model::Source::open(&hands.project, &hands.surroundings, &wish, Errand::Answer);
+    let source = match source {
+        Ok(source) => source,
         Err(error) => return failed_by(&error),
     };
+    let chosen = match source.choose(None) {
+        Ok(chosen) => chosen,
+        Err(error) => return invalid(error.to_string()),
+    };
+    let schema = job.step.config.output_schema.as_ref();
     let mut request = Request::ask(&chosen.name, prompt);
     request.max_tokens = chosen.max_tokens;
     request.temperature = chosen.temperature;
-    let mut count = Count::default();
-    let schema = job.step.config.output_schema.as_ref();
-    for repair in 0..=REPAIRS_MAX {
-        if let Some(over) = over_budget(job, count.0) {
-            return over;
-        }
-        let response = match chosen.model.respond(&request, &mut count).await {
-            Ok(response) => response,
-            Err(error) => return spending(of_model(&error), count.0),
-        };
-        let read = match &response.stop {
-            Stop::MaxTokens => Err(response::Unreadable {
-                problems: vec!["The reply was cut off at its longest; say less.".to_owned()],
-            }),
-            _ => response::read(&response.text(), schema),
-        };
-        match read {
-            Ok(reply) => {
-                return spending(response::report(reply, job.step.config.confidence), count.0);
-            }
-            Err(unreadable) if repair == REPAIRS_MAX => {
-                return spending(unparsable(&unreadable), count.0);
-            }
-            Err(unreadable) => {
-                request
-                    .messages
-                    .push(Message::assistant(worded(&response.text())));
-                request
-                    .messages
-                    .push(Message::user(correction(&unreadable)));
-            }
-        }
-    }
-    unparsable(&response::Unreadable {
+    request.output = Output::Json {
+        name: SCHEMA_NAME.to_owned(),
+        schema: layers::envelope(schema),
+    };
+    let mut unread = Unreadable {
         problems: Vec::new(),
-    })
+    };
+    for _ in 0..=REPAIRS_MAX {
+        let response = match chosen.model.respond(&request, &mut llm::Silent).await {
+            Ok(response) => response,
+            Err(error) => return of_model(&error),
+        };
+        if let Stop::Refusal(word) = &response.stop {
+            let message = format!("{} refused to answer ({word}).", response.model);
+            return failed(FailureClass::Failed, message);
+        }
+        match read(&response, schema) {
+            Ok(reply) => return response::report(reply, job.step.config.confidence),
+            Err(unreadable) => unread = unreadable,
+        }
+        let said = Message::assistant(worded(&response.text()));
+        let wanted = Message::user(response::correction(&unread, Form::Envelope));
+        request.messages.extend([said, wanted]);
+    }
+    response::unreadable(&unread)
+}
+
+fn read(
+    response: &Response,
+    schema: Option<&serde_json::Value>,
+) -> Result<response::Reply, Unreadable> {
+    match &response.stop {
+        Stop::MaxTokens => Err(Unreadable {
+            problems: vec!["The reply was cut off at its longest; say less.".to_owned()],
+        }),
+        _ => response::read(&response.text(), schema),
+    }
 }
 
 /// Providers refuse a message without words.
@@ -229,8 +198,10 @@ fn worded(text: &str) -> String {
     }
 }
 
-/// A program, or a command, that answers in the place of a model.
-async fn ask_program(job: &Job, prompt: String) -> Report {
+/// A program, or a command, that answers in the place of a model. A command prints the reply as it
+/// is: there is one question, and a reply inside of JSON would only be harder to write.
+async fn ask_program(job: &Job, mut wish: Wish, prompt: String) -> Report {
+    wish.command_mode = Some(CommandMode::PerBlock);
     let hands = Arc::clone(&job.hands);
     let schema = job.step.config.output_schema.clone();
     let confidence = job.step.config.confidence;
@@ -242,10 +213,9 @@ async fn ask_program(job: &Job, prompt: String) -> Report {
             cancel,
         };
         let (project, around) = (&*hands.project, &hands.surroundings);
-        let mut answerer =
-            Answerer::new(project, around, hands.wish.clone(), Errand::Answer, company);
+        let mut answerer = Answerer::new(project, around, wish, Errand::Answer, company);
         let mut text = prompt;
-        let mut unread = response::Unreadable {
+        let mut unread = Unreadable {
             problems: Vec::new(),
         };
         for _ in 0..=REPAIRS_MAX {
@@ -256,36 +226,14 @@ async fn ask_program(job: &Job, prompt: String) -> Report {
             };
             match response::read(&said, schema.as_ref()) {
                 Ok(reply) => return response::report(reply, confidence),
-                Err(unreadable) => {
-                    text = format!(
-                        "{text}\n\nYou replied:\n{said}\n\n{}",
-                        correction(&unreadable)
-                    );
-                    unread = unreadable;
-                }
+                Err(unreadable) => unread = unreadable,
             }
+            let wanted = response::correction(&unread, Form::Sections);
+            text = format!("{text}\n\nYou replied:\n{said}\n\n{wanted}");
         }
-        unparsable(&unread)
+        response::unreadable(&unread)
     })
     .await
-}
-
-fn correction(unreadable: &response::Unreadable) -> String {
-    let listed: Vec<String> = unreadable
-        .problems
-        .iter()
-        .map(|one| format!("- {one}"))
-        .collect();
-    format!(
-        "That reply cannot be used:\n{}\n\nReply again, with all five sections.",
-        listed.join("\n")
-    )
-}
-
-fn unparsable(unreadable: &response::Unreadable) -> Report {
-    let message =
-        format!("The reply could not be read after {REPAIRS_MAX} corrections: {unreadable}");
-    failed(FailureClass::UnparsableReply, message)
 }
 
 /// A person answers where nobody else does.
@@ -301,41 +249,8 @@ fn nobody(mode: &str) -> Report {
 }
 
 fn of_model(error: &llm::Error) -> Report {
-    if error.code == llm::Code::BudgetExceeded {
-        return Report::of(Outcome::OverBudget {
-            reason: error.to_string(),
-        });
-    }
-    failed(class_of(error.code), error.to_string())
-}
-
-fn spending(mut report: Report, spent: Spent) -> Report {
-    report.spent = spent;
-    report
-}
-
-/// Counts what calls took, also failed ones.
-#[derive(Default)]
-struct Count(Spent);
-
-impl llm::Observer for Count {
-    fn wants_stream(&self) -> bool {
-        false
-    }
-
-    fn notice(&mut self, event: llm::Event<'_>) {
-        if let llm::Event::Counted(entry) = event {
-            let micros = match entry.cost {
-                Cost::Known(micros) => micros,
-                Cost::Unknown => 0,
-            };
-            self.0 = sum(
-                self.0,
-                Spent {
-                    tokens: entry.usage.total(),
-                    micros,
-                },
-            );
-        }
+    match error.code {
+        llm::Code::BudgetExceeded => over_budget(error.to_string()),
+        code => failed(class_of(code), error.to_string()),
     }
 }

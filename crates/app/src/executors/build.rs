@@ -1,143 +1,292 @@
-//! `build`: a build job of the step's prompt: planned, and built when `config.approve` says so.
+//! `build`: a build job of the step's prompt, or of a plan that an earlier step made and somebody has
+//! approved.
 //!
-//! An attempt that is made again goes on with the build of the one before.
+//! The job is named after the task, so that an attempt that is made again goes on with it, whoever
+//! makes it and wherever the one before stopped.
 
 use std::sync::Arc;
 
 use agent::Nobody;
-use builder::{Job as BuildJob, Options, Publish, Status};
+use builder::{Failure, FailureCode, Job as BuildJob, JobId, Options, Publish, Status};
 use exec::Cancel;
-use flow::Step;
-use flow::engine::{FailureClass, Outcome, Report};
-use serde_json::{Value, json};
+use flow::engine::{FailureClass, Outcome, Report, RunStatus, Spent, TaskRow};
+use flow::{RunId, Step};
+use serde_json::{Map, Value, json};
 
+use super::purse::{Asks, within_budget};
 use super::{Executor, Hands, Job, Working, failed, failed_by, fill, invalid, on_a_thread};
-use super::{setting, unknown_settings};
-use crate::builds::{self, Done, Order};
+use super::{over_budget, setting, unknown_settings};
+use crate::ai::Wish;
+use crate::builds::{self, Order};
+use crate::tasks::{bench, keeping};
+use crate::{Code, Error};
 
-/// How many of the newest builds are looked through for the one of an earlier attempt.
-const LOOKED_AT_MAX: usize = 100;
+const SETTINGS: [&str; 4] = ["approve", "publish", "until", "build"];
+/// How much of a digest tells the jobs of tasks apart that began in the same millisecond.
+const DIGEST_CHARS: usize = 12;
 
 pub(super) struct Build;
 
 impl Executor for Build {
     fn check(&self, step: &Step) -> Vec<String> {
-        let mut problems = unknown_settings(step, &["approve", "publish"]);
-        if step
-            .config
-            .prompt
-            .as_deref()
-            .is_none_or(|text| text.trim().is_empty())
-        {
-            problems.push("A build needs a `prompt`: what is to be built.".to_owned());
-        }
-        if let Some(publish) = setting(step, "publish")
-            && !matches!(publish.as_str(), Some("pull-request" | "local"))
-        {
-            problems.push("`config.publish` must be \"pull-request\" or \"local\".".to_owned());
-        }
-        if setting(step, "approve").is_some_and(|approve| !approve.is_boolean()) {
-            problems.push("`config.approve` must be true or false.".to_owned());
-        }
+        let mut problems = unknown_settings(step, &SETTINGS);
+        let mut refuse = |is_wrong: bool, why: &str| {
+            if is_wrong {
+                problems.push(why.to_owned());
+            }
+        };
+        let word = |name: &str| setting(step, name).map(Value::as_str);
+        let prompt = step.config.prompt.as_deref().unwrap_or_default();
+        let is_given = setting(step, "build").is_some();
+        refuse(
+            prompt.trim().is_empty() && !is_given,
+            "A build needs a `prompt`: what is to be built; or `config.build`: the plan to build.",
+        );
+        refuse(
+            word("build").is_some_and(|id| id.is_none_or(|id| id.trim().is_empty())),
+            "`config.build` must be the id of a build, such as \"{{steps.P.output.build}}\".",
+        );
+        refuse(
+            word("publish").is_some_and(|word| !matches!(word, Some("pull-request" | "local"))),
+            "`config.publish` must be \"pull-request\" or \"local\".",
+        );
+        refuse(
+            word("until").is_some_and(|word| word != Some("plan")),
+            "`config.until` must be \"plan\".",
+        );
+        let approve = setting(step, "approve");
+        refuse(
+            approve.is_some_and(|approve| !approve.is_boolean()),
+            "`config.approve` must be true or false.",
+        );
+        refuse(
+            approve == Some(&Value::Bool(true)) && word("until").is_some(),
+            "`config.approve` builds the plan and `config.until` stops at it: leave one out.",
+        );
         problems
     }
 
     fn execute<'a>(&'a self, job: &'a Job) -> Working<'a> {
         Box::pin(async move {
-            let prompt = job.step.config.prompt.as_deref().unwrap_or_default();
-            let prompt = match fill::text(prompt, &job.state) {
-                Ok(prompt) => prompt,
+            let wanted = match Wanted::read(job) {
+                Ok(wanted) => wanted,
                 Err(problem) => return invalid(problem),
             };
-            let wanted = Wanted {
-                prompt,
-                approves: job.setting("approve").and_then(Value::as_bool) == Some(true),
-                publish: match job.setting("publish").and_then(Value::as_str) {
-                    Some("local") => Publish::Local,
-                    _ => Publish::PullRequest,
-                },
-                since_ms: job.task.created_ms,
-            };
             let hands = Arc::clone(&job.hands);
-            on_a_thread(move |cancel| wanted.carry_out(&hands, &cancel)).await
+            within_budget(job, Asks::Surely, |wish| {
+                on_a_thread(move |cancel| wanted.carry_out(&hands, &wish, &cancel))
+            })
+            .await
         })
     }
 }
 
 struct Wanted {
+    id: JobId,
+    whose: Whose,
     prompt: String,
-    approves: bool,
+    stop: StopAt,
     publish: Publish,
-    /// When the task came to be: a build of the same words that is newer is its own.
-    since_ms: u64,
+    task: String,
+    run: RunId,
+}
+
+/// Who began the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    /// This task, if anybody.
+    Own,
+    /// An earlier step.
+    Given,
+}
+
+/// How far the step goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StopAt {
+    /// The plan is what it gives.
+    Plan,
+    /// The plan waits for `drawloom builds approve`.
+    Approval,
+    /// Whoever wrote the step, or answered the one before, has approved.
+    End,
 }
 
 impl Wanted {
-    fn carry_out(&self, hands: &Hands, cancel: &Cancel) -> Report {
-        match self.build(hands, cancel) {
+    fn read(job: &Job) -> Result<Wanted, String> {
+        let config = Value::Object(job.step.config.config.clone().unwrap_or_default());
+        let fields = match fill::json(&config, &job.state)? {
+            Value::Object(fields) => fields,
+            _ => Map::new(),
+        };
+        let prompt = job.step.config.prompt.as_deref().unwrap_or_default();
+        let (id, whose) = match fields.get("build") {
+            Some(Value::String(id)) => {
+                let id = JobId::parse(id).map_err(|cause| cause.to_string())?;
+                (id, Whose::Given)
+            }
+            Some(other) => {
+                return Err(format!(
+                    "`config.build` is {other}, which is no id of a build."
+                ));
+            }
+            None => (
+                name_of(&job.task).map_err(|cause| cause.to_string())?,
+                Whose::Own,
+            ),
+        };
+        Ok(Wanted {
+            id,
+            whose,
+            prompt: fill::text(prompt, &job.state)?,
+            stop: match (fields.get("until"), fields.get("approve")) {
+                (Some(_), _) => StopAt::Plan,
+                (None, Some(Value::Bool(true))) => StopAt::End,
+                (None, _) => StopAt::Approval,
+            },
+            publish: match fields.get("publish").and_then(Value::as_str) {
+                Some("local") => Publish::Local,
+                _ => Publish::PullRequest,
+            },
+            task: job.task.id.to_string(),
+            run: job.task.id.run.clone(),
+        })
+    }
+
+    fn carry_out(&self, hands: &Hands, wish: &Wish, cancel: &Cancel) -> Report {
+        match self.build(hands, wish, cancel) {
             Ok(job) => self.judge(&job),
-            Err(error) => failed_by(&error),
+            Err(error) => {
+                if cancel.is_cancelled() {
+                    self.end_with_run(hands, wish);
+                }
+                failed_by(&error)
+            }
         }
     }
 
-    fn build(&self, hands: &Hands, cancel: &Cancel) -> Result<BuildJob, crate::Error> {
-        let begun = builds::list(&hands.project, None, LOOKED_AT_MAX)?;
-        let mut begun = begun.into_iter().map(|shown| shown.job);
-        let begun = begun.find(|job| job.prompt == self.prompt && job.created_ms >= self.since_ms);
-        let mut job = match begun {
-            None => self.plan(hands, cancel)?.job,
-            Some(job) if job.status().is_active() => {
-                builds::resume(order(hands, cancel, &mut Nobody), &job.id)?.job
+    fn build(&self, hands: &Hands, wish: &Wish, cancel: &Cancel) -> Result<BuildJob, Error> {
+        let mut nobody = Nobody;
+        let begun = match builds::show(&hands.project, &self.id) {
+            Ok(shown) => Some(shown.job),
+            Err(Error::Own(fault)) if fault.code == Code::NotFound && self.whose == Whose::Own => {
+                None
+            }
+            Err(error) => return Err(error),
+        };
+        let job = match begun {
+            None => {
+                let options = Options {
+                    dry_run: false,
+                    task_type: None,
+                    publish: self.publish,
+                };
+                let order = order(hands, wish, cancel, &mut nobody);
+                builds::plan_as(order, self.id.clone(), &self.prompt, options)?.job
+            }
+            Some(job) if job.status().is_active() || job.status() == Status::Failed => {
+                builds::resume(order(hands, wish, cancel, &mut nobody), &self.id)?.job
             }
             Some(job) => job,
         };
-        if job.status() == Status::PlanReady && self.approves {
-            job = builds::approve(order(hands, cancel, &mut Nobody), &job.id)?.job;
+        if job.status() == Status::PlanReady && self.stop == StopAt::End {
+            let order = order(hands, wish, cancel, &mut nobody);
+            return Ok(builds::approve(order, &self.id)?.job);
         }
         Ok(job)
     }
 
-    fn plan(&self, hands: &Hands, cancel: &Cancel) -> Result<Done, crate::Error> {
-        let options = Options {
-            dry_run: false,
-            task_type: None,
-            publish: self.publish,
+    /// The build of a run that was cancelled is cancelled, too: what it has written is kept as a
+    /// patch. Everything else that stops work leaves a build that is gone on with.
+    fn end_with_run(&self, hands: &Hands, wish: &Wish) {
+        let Ok(runtime) = bench::runtime() else {
+            return;
         };
-        builds::plan(order(hands, cancel, &mut Nobody), &self.prompt, options)
+        let run = runtime.block_on(hands.store.run(&self.run));
+        let is_cancelled = matches!(run, Ok(Some(run)) if run.status == RunStatus::Cancelled);
+        if is_cancelled {
+            let never = Cancel::default();
+            // Nobody waits for it any more; it can still be cancelled by hand.
+            let _ = builds::cancel(order(hands, wish, &never, &mut Nobody), &self.id);
+        }
     }
 
     fn judge(&self, job: &BuildJob) -> Report {
-        let output = json!({
-            "build": job.id, "status": job.status(), "branch": job.result.branch,
-            "prUrl": job.result.pr_url,
-        });
-        let id = &job.id;
-        match job.status() {
-            Status::PlanReady => Report::of(Outcome::Asked {
-                reason: format!(
-                    "The plan of the build `{id}` waits: look at it with `drawloom builds show {id}`, \
-                     then `drawloom tasks retry` after `drawloom builds approve {id}`."
-                ),
-                output: Some(output),
+        let mut report = match (job.status(), &job.error) {
+            (Status::PlanReady, _) if self.stop == StopAt::Plan => Report::completed(output(job)),
+            (Status::PlanReady, _) => self.waits(job),
+            (Status::Completed, _) => Report::completed(output(job)),
+            (Status::CompletedDraft, _) => Report::of(Outcome::Completed {
+                output: output(job),
+                partial: true,
             }),
-            Status::Failed | Status::Cancelled | Status::Rejected => {
-                let message = format!("The build `{id}` is {}.", job.status());
-                failed(FailureClass::Failed, message)
-            }
-            status if status.is_active() => failed(
-                FailureClass::LeaseLost,
-                format!("The build `{id}` was interrupted."),
-            ),
-            _ => Report::completed(output),
+            (Status::Failed, Some(failure)) => self.failure(failure),
+            (Status::Failed, None) => failed(FailureClass::Failed, self.is("failed")),
+            (Status::Rejected, _) => failed(FailureClass::Failed, self.is("rejected")),
+            (Status::Cancelled, _) => failed(FailureClass::Cancelled, self.is("cancelled")),
+            (_, _) => failed(FailureClass::LeaseLost, self.is("interrupted")),
+        };
+        // What an earlier step took, that step has reported.
+        if self.whose == Whose::Own {
+            let usage = job.result.token_usage;
+            report.spent = Spent {
+                tokens: usage.input + usage.output + usage.cache_read + usage.cache_write,
+                micros: job.result.cost.micro_usd,
+            };
         }
+        report
+    }
+
+    fn waits(&self, job: &BuildJob) -> Report {
+        let (id, task) = (&self.id, &self.task);
+        Report::of(Outcome::Asked {
+            reason: format!(
+                "The plan of the build `{id}` waits: look at it with `drawloom builds show {id}`, build \
+                 it with `drawloom builds approve {id}`, then `drawloom tasks retry {task}`."
+            ),
+            output: Some(output(job)),
+        })
+    }
+
+    fn failure(&self, failure: &Failure) -> Report {
+        let message = format!("The build `{}` failed: {}", self.id, failure.message);
+        match failure.code {
+            FailureCode::Budget => over_budget(message),
+            FailureCode::Provider => failed(FailureClass::Unavailable, message),
+            FailureCode::Limit => failed(FailureClass::Limit, message),
+            _ => failed(FailureClass::Failed, message),
+        }
+    }
+
+    fn is(&self, how: &str) -> String {
+        format!("The build `{}` is {how}.", self.id)
     }
 }
 
-fn order<'a>(hands: &'a Hands, cancel: &Cancel, observer: &'a mut Nobody) -> Order<'a> {
+/// The job of a task: the same in every attempt, and another one when the step is run again.
+fn name_of(task: &TaskRow) -> Result<JobId, builder::Error> {
+    let digest = keeping::digest(&task.id.to_string());
+    let begin = JobId::new(task.created_ms, 0);
+    JobId::parse(&format!("{begin}-{}", &digest[..DIGEST_CHARS]))
+}
+
+fn output(job: &BuildJob) -> Value {
+    let result = &job.result;
+    json!({
+        "build": job.id, "status": job.status(), "branch": result.branch, "commit": result.commit,
+        "prUrl": result.pr_url, "validationPassed": result.validation_passed, "plan": job.plan,
+    })
+}
+
+fn order<'a>(
+    hands: &'a Hands,
+    wish: &Wish,
+    cancel: &Cancel,
+    observer: &'a mut Nobody,
+) -> Order<'a> {
     Order {
         project: &hands.project,
         surroundings: &hands.surroundings,
-        wish: hands.wish.clone(),
+        wish: wish.clone(),
         observer,
         cancel: cancel.clone(),
     }

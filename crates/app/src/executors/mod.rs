@@ -8,6 +8,7 @@ mod command;
 mod fill;
 mod http;
 mod no_op;
+mod purse;
 mod recipe;
 
 use std::future::Future;
@@ -16,13 +17,14 @@ use std::sync::Arc;
 
 use exec::Cancel;
 use flow::engine::{Failure, FailureClass, Outcome, Report, Spent, TaskRow};
-use flow::{Handler, Step};
+use flow::{Handler, Step, Store};
 use serde_json::{Map, Value};
 
 use crate::ai::Wish;
 use crate::{Error, Project, Surroundings};
 
 pub(crate) use fill::reads;
+pub(crate) use purse::Till;
 
 /// Work under way. Dropping it ends it, processes and all.
 pub(crate) type Working<'a> = Pin<Box<dyn Future<Output = Report> + Send + 'a>>;
@@ -41,6 +43,8 @@ pub(crate) struct Hands {
     pub(crate) project: Arc<Project>,
     pub(crate) surroundings: Surroundings,
     pub(crate) wish: Wish,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) till: Till,
 }
 
 /// One attempt at one task.
@@ -60,8 +64,8 @@ pub(crate) fn of(handler: Handler) -> &'static dyn Executor {
     match handler {
         Handler::AiInteraction => &ai_interaction::AiInteraction,
         Handler::CodeGeneration => &agent_task::AgentTask("code_generation"),
-        Handler::Planning => &agent_task::AgentTask("planning"),
-        Handler::Validation => &agent_task::AgentTask("validation"),
+        Handler::Planning => &agent_task::AgentTask(agent_task::PLANNING),
+        Handler::Validation => &agent_task::AgentTask(agent_task::VALIDATION),
         Handler::NoOp => &no_op::NoOp,
         Handler::Recipe => &recipe::RunRecipe,
         Handler::Build => &build::Build,
@@ -119,6 +123,13 @@ pub(crate) fn failed(class: FailureClass, message: impl Into<String>) -> Report 
     })
 }
 
+/// A budget is used up: the task waits, and has not failed.
+pub(crate) fn over_budget(reason: impl Into<String>) -> Report {
+    Report::of(Outcome::OverBudget {
+        reason: reason.into(),
+    })
+}
+
 /// What an error of a use case means for an attempt.
 pub(crate) fn failed_by(error: &Error) -> Report {
     let class = match error {
@@ -133,9 +144,7 @@ pub(crate) fn failed_by(error: &Error) -> Report {
         _ => FailureClass::Invalid,
     };
     if matches!(error, Error::Ai(error) if error.code() == llm::Code::BudgetExceeded) {
-        return Report::of(Outcome::OverBudget {
-            reason: error.to_string(),
-        });
+        return over_budget(error.to_string());
     }
     let hint = match error {
         Error::Own(fault) => fault.hint.as_deref(),

@@ -9,9 +9,10 @@ use flow::engine::{self, FailureClass, Report};
 use serde_json::{Map, Value, json};
 use transport::Silent;
 
+use super::purse::{Asks, within_budget};
 use super::{Executor, Hands, Job, Working, failed, failed_by, fill, invalid, needs_text};
 use super::{on_a_thread, setting, unknown_settings};
-use crate::ai::{self, Answerer, Attempt, Came, Company, Errand};
+use crate::ai::{self, Answerer, Attempt, Came, Company, Errand, Wish};
 use crate::recipes;
 
 pub(super) struct RunRecipe;
@@ -40,12 +41,15 @@ impl Executor for RunRecipe {
                 Err(problem) => return invalid(problem),
             };
             let hands = Arc::clone(&job.hands);
-            on_a_thread(move |cancel| carry_out(&hands, &fields, cancel)).await
+            within_budget(job, Asks::Perhaps, |wish| {
+                on_a_thread(move |cancel| carry_out(&hands, wish, &fields, cancel))
+            })
+            .await
         })
     }
 }
 
-fn carry_out(hands: &Hands, fields: &Map<String, Value>, cancel: Cancel) -> Report {
+fn carry_out(hands: &Hands, wish: Wish, fields: &Map<String, Value>, cancel: Cancel) -> Report {
     let project = &*hands.project;
     let name = fields
         .get("recipe")
@@ -62,7 +66,6 @@ fn carry_out(hands: &Hands, fields: &Map<String, Value>, cancel: Cancel) -> Repo
         observer: &mut silent,
         cancel,
     };
-    let wish = hands.wish.clone();
     let mut answerer = Answerer::new(project, &hands.surroundings, wish, Errand::Answer, company);
     let ended = ai::answer(&mut answerer, &mut request, &mut |request| {
         let outcome = ::recipe::run(&found.recipe, &project.root, request, &mut Nobody)?;

@@ -15,6 +15,8 @@ pub struct Workflows {
     pub lease_seconds: u64,
     pub run_tokens_max: Option<u64>,
     pub run_usd_max: Option<f64>,
+    pub day_tokens_max: Option<u64>,
+    pub day_usd_max: Option<f64>,
     /// Where runs are kept; the project's own file if left out.
     pub database: Option<String>,
     pub agents: BTreeMap<String, Agent>,
@@ -34,6 +36,8 @@ impl Default for Workflows {
             lease_seconds: 30,
             run_tokens_max: None,
             run_usd_max: None,
+            day_tokens_max: None,
+            day_usd_max: None,
             database: None,
             agents: BTreeMap::new(),
         }
@@ -109,6 +113,22 @@ pub(super) const KEYS: &[Key] = &[
         }),
         about: &["The same in US dollars."],
         default: "5.0  # for example",
+    },
+    Key {
+        section: "workflows",
+        name: "day_tokens_max",
+        kind: Kind::Count(|settings, count| settings.workflows.day_tokens_max = Some(count)),
+        about: &["What all runs of the database may spend in a day (UTC) before they pause."],
+        default: "5000000  # for example",
+    },
+    Key {
+        section: "workflows",
+        name: "day_usd_max",
+        kind: Kind::Number(f64::MAX, |settings, usd| {
+            settings.workflows.day_usd_max = Some(usd);
+        }),
+        about: &["The same in US dollars."],
+        default: "20.0  # for example",
     },
     Key {
         section: "workflows",

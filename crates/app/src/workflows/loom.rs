@@ -13,7 +13,7 @@ use super::reading::Sheet;
 use super::standing::{self, Standing};
 use super::token;
 use crate::ai::{Errand, Wish, model};
-use crate::executors::Hands;
+use crate::executors::{Hands, Till};
 use crate::schedules;
 use crate::tasks::clock::SystemClock;
 use crate::tasks::{bench, keeping};
@@ -78,13 +78,15 @@ impl Loom {
         })?;
         Ok(Loom {
             runtime,
-            store,
             schedules,
             hands: Arc::new(Hands {
                 project,
                 surroundings: surroundings.clone(),
                 wish,
+                store: Arc::clone(&store),
+                till: Till::default(),
             }),
+            store,
         })
     }
 
