@@ -66,6 +66,7 @@ mod id;
 mod block;
 mod branches;
 mod config;
+mod reads;
 mod scopes;
 mod step;
 mod workflow;
@@ -98,7 +99,7 @@ pub use id::{Item, NoTaskId, Path, RunId, StepId, TaskId, TextHash};
 pub use memory::Memory;
 pub use replay::{Count, Skeleton, Unreplayable, replay};
 pub use scopes::FOREACH_DEPTH_MAX;
-pub use store::{Claim, Claimed, Executed, Store, StoreError, StoreErrorKind, Stored, Which};
+pub use store::{Claim, Claimed, Done, Executed, Store, StoreError, StoreErrorKind, Stored, Which};
 pub use workflow::{
     CONCURRENCY_DEFAULT, DEPTH_DEFAULT, DEPTH_MAX, Edge, ITEMS_DEFAULT, ITEMS_MAX, STEPS_MAX, Step,
     VISITS_DEFAULT, When, Workflow, parse,

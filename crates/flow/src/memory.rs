@@ -6,7 +6,6 @@ use std::convert::Infallible;
 
 use serde_json::Value;
 
-use crate::config::Execution;
 use crate::engine::{
     Batch, Changes, Command, Decision, Event, GroupRow, ItemRow, Notice, Place, Refusal, Rows,
     RunRow, RunStatus, Stop, TaskRow, TaskStatus, TimerRow, decide,
@@ -94,7 +93,7 @@ impl Memory {
         if let Some(old) = self.tasks.get(&row.id) {
             self.ready.remove(&(old.ready_ms, old.id.clone()));
         }
-        if row.status == TaskStatus::Pending && row.execution == Execution::Automated {
+        if row.is_claimable() {
             self.ready.insert((row.ready_ms, row.id.clone()), ());
         }
         match row.status.is_terminal() {

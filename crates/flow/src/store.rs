@@ -7,7 +7,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::engine::{
-    Action, Command, Event, Notice, Refusal, RunRow, RunStatus, Start, TaskRow, TimerRow,
+    Action, Command, Event, Notice, Refusal, Report, RunRow, RunStatus, Spent, Start, TaskRow,
+    TimerRow,
 };
 use crate::id::{RunId, TaskId, TextHash};
 use crate::workflow::Workflow;
@@ -35,9 +36,21 @@ pub trait Store: Send + Sync {
     /// Decides and commits a command about a run that has begun.
     fn execute(&self, command: Command) -> Stored<'_, Executed>;
 
-    /// Claims ready tasks for a worker, the longest waiting first; each through
-    /// [`Command::Claim`].
-    fn claim(&self, claim: Claim) -> Stored<'_, Vec<Claimed>>;
+    /// Takes in what a worker has done and gives it what it does next, in one transaction: each
+    /// report through [`Command::Report`], each ready task through [`Command::Claim`], the longest
+    /// waiting first. A report that is refused is about a task that is somebody else's by now.
+    fn turn(&self, done: Vec<Done>, claim: Claim) -> Stored<'_, Vec<Claimed>>;
+
+    /// Claims ready tasks for a worker that has done nothing yet.
+    fn claim(&self, claim: Claim) -> Stored<'_, Vec<Claimed>> {
+        self.turn(Vec::new(), claim)
+    }
+
+    /// Waits until something may have become ready, in whichever process. Only a hint: whoever
+    /// waits looks by themselves from time to time. A store that hears nothing waits for ever.
+    fn hint(&self) -> Stored<'_, ()> {
+        Box::pin(std::future::pending())
+    }
 
     /// Keeps the leases of a worker. Gives the tasks that are not its any more, each with the
     /// refusal: the worker stops them.
@@ -104,16 +117,28 @@ pub struct Claim {
     pub lease_ms: u64,
     /// Only tasks of these assignees; empty means of anybody.
     pub assignees: Vec<String>,
-    /// Only tasks of this run.
-    pub run: Option<RunId>,
+    /// Only tasks of these runs; empty means of any.
+    pub runs: Vec<RunId>,
 }
 
-/// A task in a worker's hands.
+/// What a worker has to say of a task it had claimed.
 #[derive(Clone, Debug, PartialEq)]
+pub struct Done {
+    pub task: TaskId,
+    pub fence: u64,
+    pub report: Report,
+}
+
+/// A task in a worker's hands, with all that the work needs.
+#[derive(Clone, Debug)]
 pub struct Claimed {
     /// As it is after the claim: its `fence` goes with every word about it.
     pub task: TaskRow,
-    pub workflow: TextHash,
+    pub workflow: Arc<Workflow>,
+    /// What the step reads, see [`Step::reads`](crate::Step::reads); or why it cannot be had.
+    pub state: Result<Map<String, Value>, Refusal>,
+    /// What the whole run has spent so far.
+    pub run_spent: Spent,
 }
 
 /// Why a store cannot do what it was asked.

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use expr::Reference;
 use mermaid::{Document, Heads, Stroke};
 
 use crate::block::{self, Blocks};
@@ -9,6 +10,7 @@ use crate::branches;
 use crate::config::{Config, Execution, Handler, Retry, StepType};
 use crate::error::{Code, Error, Problem, line_of};
 use crate::id::{StepId, TextHash};
+use crate::reads;
 use crate::scopes;
 use crate::step;
 
@@ -58,6 +60,8 @@ pub struct Step {
     pub join: Option<StepId>,
     /// For a join: the foreach it ends. A join without one joins branches.
     pub awaits: Option<StepId>,
+    /// What it reads when it is worked on.
+    pub reads: Vec<Reference>,
 }
 
 /// A way from one step to another.
@@ -366,6 +370,7 @@ fn steps(
                 name: kind.name,
                 step_type: kind.step_type,
                 execution: kind.execution,
+                reads: reads::of(&config),
                 config,
                 line,
                 config_line,

@@ -1,32 +1,8 @@
 //! What a step says, with its `{{ }}` filled in: as it is, inside of JSON, or safe for a shell.
 
-use expr::{Piece, Reference};
-use flow::{Step, expression};
+use expr::Piece;
+use flow::expression;
 use serde_json::{Map, Value};
-
-/// What the texts of a step read, so that only that is looked up.
-pub(crate) fn reads(step: &Step) -> Vec<Reference> {
-    let mut reads = expression::reads("[input, output]");
-    reads.extend(
-        step.config
-            .prompt
-            .iter()
-            .flat_map(|text| expression::text_reads(text)),
-    );
-    for value in step.config.config.iter().flat_map(Map::values) {
-        collect(value, &mut reads);
-    }
-    reads
-}
-
-fn collect(value: &Value, reads: &mut Vec<Reference>) {
-    match value {
-        Value::String(text) => reads.extend(expression::text_reads(text)),
-        Value::Array(items) => items.iter().for_each(|item| collect(item, reads)),
-        Value::Object(fields) => fields.values().for_each(|value| collect(value, reads)),
-        _ => {}
-    }
-}
 
 /// A text with what it names.
 pub(super) fn text(text: &str, state: &Map<String, Value>) -> Result<String, String> {

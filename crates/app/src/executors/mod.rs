@@ -23,7 +23,6 @@ use serde_json::{Map, Value};
 use crate::ai::Wish;
 use crate::{Error, Project, Surroundings};
 
-pub(crate) use fill::reads;
 pub(crate) use purse::Till;
 
 /// Work under way. Dropping it ends it, processes and all.
@@ -53,7 +52,7 @@ pub(crate) struct Job {
     /// As it is after the claim.
     pub(crate) task: TaskRow,
     pub(crate) step: Step,
-    /// What the step's texts read.
+    /// What the step reads.
     pub(crate) state: Map<String, Value>,
     /// What the whole run has spent so far.
     pub(crate) run_spent: Spent,

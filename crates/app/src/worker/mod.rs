@@ -12,14 +12,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use exec::Cancel;
-use flow::engine::{Command, Event, RunStatus};
-use flow::{Claim, RunId, Store, StoreError, StoreErrorKind, TaskId};
+use flow::engine::{Command, Event, FailureClass, RunStatus};
+use flow::{Claim, Done, RunId, Store, StoreError, StoreErrorKind, TaskId};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::Error;
-use crate::executors::Hands;
+use crate::executors::{Hands, failed};
 use crate::workflows::Standing;
 
 /// How soon it is looked again when there was nothing to do, and how late at most.
@@ -27,9 +27,12 @@ const IDLE_MS_FIRST: u64 = 20;
 const IDLE_MS_MAX: u64 = 500;
 /// How often it is looked whether a run that is worked on was cancelled.
 const LOOK_MS: u64 = 400;
+/// How often, at most, timers are tended and events shown while there is work.
+const TEND_MS: u64 = 20;
+const SHOW_MS: u64 = 40;
 /// How long what is under way may take to end after a worker was asked to stop.
 const GRACE: Duration = Duration::from_secs(3);
-/// How long a database that cannot be reached is waited for.
+/// How long a database that cannot be reached, or whose disk is full, is waited for.
 const UNAVAILABLE_MAX: Duration = Duration::from_secs(60);
 /// How many events a watcher gets at a time.
 const EVENTS_MAX: usize = 1_000;
@@ -75,6 +78,11 @@ pub trait Watcher {
 
     /// Nothing happened for a moment.
     fn tick(&mut self) {}
+
+    /// Whether events need to be read for it at all.
+    fn is_looking(&self) -> bool {
+        true
+    }
 }
 
 /// Sees nothing.
@@ -83,6 +91,10 @@ pub struct Nobody;
 
 impl Watcher for Nobody {
     fn events(&mut self, _events: &[Event]) {}
+
+    fn is_looking(&self) -> bool {
+        false
+    }
 }
 
 pub(crate) struct Worker<'o> {
@@ -94,14 +106,18 @@ pub(crate) struct Worker<'o> {
 /// What is under way.
 struct Shift {
     running: BTreeMap<TaskId, Held>,
-    /// Tasks whose work has ended; their report is on its way.
-    done: mpsc::UnboundedReceiver<TaskId>,
-    tell_done: mpsc::UnboundedSender<TaskId>,
+    /// What was done, on its way here.
+    done: mpsc::UnboundedReceiver<Done>,
+    tell_done: mpsc::UnboundedSender<Done>,
+    /// What was done and is not reported yet.
+    unreported: Vec<Done>,
     /// The runs that are worked on, where it is not all of them.
     family: BTreeSet<RunId>,
     seen: BTreeMap<RunId, u64>,
     beaten: Instant,
     looked: Instant,
+    tended: Option<Instant>,
+    shown: Option<Instant>,
     idle_ms: u64,
 }
 
@@ -134,7 +150,7 @@ impl<'o> Worker<'o> {
             match self.round(&mut shift, watcher).await {
                 Ok(Some(ended)) => break Ok(ended),
                 Ok(None) => unavailable = None,
-                Err(error) if error.kind == StoreErrorKind::Unavailable => {
+                Err(error) if is_passing(error.kind) => {
                     let since = *unavailable.get_or_insert_with(Instant::now);
                     if since.elapsed() > UNAVAILABLE_MAX {
                         break Err(error.into());
@@ -148,16 +164,21 @@ impl<'o> Worker<'o> {
         ended
     }
 
-    /// Claims, waits for something to happen, and keeps what has to be kept.
+    /// Reports and claims, waits for something to happen, and keeps what has to be kept.
     async fn round(
         &self,
         shift: &mut Shift,
         watcher: &mut dyn Watcher,
     ) -> Result<Option<Ended>, StoreError> {
-        let fired = timers::tend(&*self.store, &self.hands.project).await?;
-        let claimed = self.claim(shift).await?;
+        let fired = match is_time(&mut shift.tended, TEND_MS) {
+            true => timers::tend(&*self.store, &self.hands.project).await?,
+            false => 0,
+        };
+        let claimed = self.turn(shift).await?;
         self.keep_leases(shift).await?;
-        self.show(shift, watcher).await?;
+        if is_time(&mut shift.shown, SHOW_MS) {
+            self.show(shift, watcher).await?;
+        }
         if fired + claimed > 0 {
             shift.idle_ms = IDLE_MS_FIRST;
         } else if shift.running.is_empty()
@@ -166,58 +187,88 @@ impl<'o> Worker<'o> {
             self.show(shift, watcher).await?;
             return Ok(Some(ended));
         }
-        // Whoever is full, or found nothing, waits; a report wakes them at once.
-        let is_full = shift.running.len() >= self.order.concurrency;
-        if fired + claimed == 0 || is_full {
-            let wait = Duration::from_millis(shift.idle_ms);
-            match timeout(wait, shift.done.recv()).await {
-                Ok(Some(task)) => shift.ended(&task),
-                _ => {
-                    shift.idle_ms = (shift.idle_ms * 2).min(IDLE_MS_MAX);
-                    watcher.tick();
-                }
-            }
-        } else {
-            tokio::task::yield_now().await;
-        }
-        shift.drain();
+        self.wait(shift, watcher).await;
         Ok(None)
     }
 
-    async fn claim(&self, shift: &mut Shift) -> Result<usize, StoreError> {
-        let mut claimed = 0;
-        let runs: Vec<Option<RunId>> = match &self.order.until {
-            Until::Settled(_) => shift.family.iter().cloned().map(Some).collect(),
-            _ => vec![None],
+    /// Says what was done and claims what comes next, in one transaction.
+    async fn turn(&self, shift: &mut Shift) -> Result<usize, StoreError> {
+        let max = self.order.concurrency.saturating_sub(shift.running.len());
+        if max == 0 && shift.unreported.is_empty() {
+            return Ok(0);
+        }
+        let claim = Claim {
+            worker: self.order.name.clone(),
+            max,
+            lease_ms: self.lease_ms(),
+            assignees: self.order.assignees.clone(),
+            runs: shift.family.iter().cloned().collect(),
         };
-        for run in runs {
-            let max = self.order.concurrency.saturating_sub(shift.running.len());
-            if max == 0 {
-                break;
+        let claimed = match self.store.turn(shift.unreported.clone(), claim).await {
+            Err(error) if error.kind == StoreErrorKind::NotKept => {
+                self.report_singly(shift).await?;
+                return Err(error);
             }
-            let claim = Claim {
-                worker: self.order.name.clone(),
-                max,
-                lease_ms: self.lease_ms(),
-                assignees: self.order.assignees.clone(),
-                run,
+            turned => turned?,
+        };
+        shift.unreported.clear();
+        let count = claimed.len();
+        for one in claimed {
+            let task = one.task.id.clone();
+            let fence = one.task.fence;
+            let work = bench::attend(Arc::clone(&self.hands), one, shift.tell_done.clone());
+            let abort = tokio::spawn(work).abort_handle();
+            shift.running.insert(task, Held { fence, abort });
+        }
+        Ok(count)
+    }
+
+    /// One report that cannot be kept must not keep the others back. It becomes a failure that says
+    /// so; where not even that can be kept, it is the disk, and the report waits.
+    async fn report_singly(&self, shift: &mut Shift) -> Result<(), StoreError> {
+        while let Some(done) = shift.unreported.pop() {
+            let kept = self.report(done.clone()).await;
+            let Err(error) = kept else { continue };
+            let told = failed(FailureClass::Failed, error.message.clone());
+            let failure = Done {
+                report: told,
+                ..done.clone()
             };
-            for one in self.store.claim(claim).await? {
-                claimed += 1;
-                let task = one.task.id.clone();
-                let fence = one.task.fence;
-                let tell_done = shift.tell_done.clone();
-                let work = bench::attend(
-                    Arc::clone(&self.store),
-                    Arc::clone(&self.hands),
-                    one,
-                    tell_done,
-                );
-                let abort = tokio::spawn(work).abort_handle();
-                shift.running.insert(task, Held { fence, abort });
+            if let Err(error) = self.report(failure).await {
+                shift.unreported.push(done);
+                return Err(error);
             }
         }
-        Ok(claimed)
+        Ok(())
+    }
+
+    async fn report(&self, done: Done) -> Result<(), StoreError> {
+        let command = Command::Report {
+            task: done.task,
+            fence: done.fence,
+            report: done.report,
+        };
+        // Refused means that the task is somebody else's by now.
+        self.store.execute(command).await.map(|_| ())
+    }
+
+    /// Waits until something is done or may be ready, or for a while.
+    async fn wait(&self, shift: &mut Shift, watcher: &mut dyn Watcher) {
+        let wait = Duration::from_millis(shift.idle_ms);
+        tokio::select! {
+            biased;
+            done = shift.done.recv() => {
+                if let Some(done) = done {
+                    shift.ended(done);
+                }
+            }
+            _ = self.store.hint() => shift.idle_ms = IDLE_MS_FIRST,
+            () = sleep(wait) => {
+                shift.idle_ms = (shift.idle_ms * 2).min(IDLE_MS_MAX);
+                watcher.tick();
+            }
+        }
+        shift.drain();
     }
 
     fn lease_ms(&self) -> u64 {
@@ -276,6 +327,7 @@ impl<'o> Worker<'o> {
     async fn show(&self, shift: &mut Shift, watcher: &mut dyn Watcher) -> Result<(), StoreError> {
         let runs: BTreeSet<RunId> = match &self.order.until {
             Until::Settled(_) => shift.family.clone(),
+            _ if !watcher.is_looking() => return Ok(()),
             _ => shift
                 .seen
                 .keys()
@@ -305,11 +357,13 @@ impl<'o> Worker<'o> {
     async fn stop(&self, shift: &mut Shift, watcher: &mut dyn Watcher) -> Result<Ended, Error> {
         let begun = Instant::now();
         while !shift.running.is_empty() && begun.elapsed() < GRACE {
-            if let Ok(Some(task)) = timeout(Duration::from_millis(50), shift.done.recv()).await {
-                shift.ended(&task);
+            if let Ok(Some(done)) = timeout(Duration::from_millis(50), shift.done.recv()).await {
+                shift.ended(done);
             }
             watcher.tick();
         }
+        shift.drain();
+        self.report_singly(shift).await?;
         let left = std::mem::take(&mut shift.running);
         let given_back = left.len();
         for (task, held) in left {
@@ -333,6 +387,7 @@ impl Shift {
             running: BTreeMap::new(),
             done,
             tell_done,
+            unreported: Vec::new(),
             family: match until {
                 Until::Settled(run) => BTreeSet::from([run.clone()]),
                 _ => BTreeSet::new(),
@@ -340,18 +395,23 @@ impl Shift {
             seen: BTreeMap::new(),
             beaten: Instant::now(),
             looked: Instant::now(),
+            tended: None,
+            shown: None,
             idle_ms: IDLE_MS_FIRST,
         }
     }
 
-    fn ended(&mut self, task: &TaskId) {
-        self.running.remove(task);
+    fn ended(&mut self, done: Done) {
+        // What was dropped is somebody else's, and so is the word of it.
+        if self.running.remove(&done.task).is_some() {
+            self.unreported.push(done);
+        }
         self.idle_ms = IDLE_MS_FIRST;
     }
 
     fn drain(&mut self) {
-        while let Ok(task) = self.done.try_recv() {
-            self.ended(&task);
+        while let Ok(done) = self.done.try_recv() {
+            self.ended(done);
         }
     }
 
@@ -370,4 +430,19 @@ impl Shift {
             task.run != *run
         });
     }
+}
+
+/// Whether what happens every so often is to happen now.
+fn is_time(last: &mut Option<Instant>, every_ms: u64) -> bool {
+    let every = Duration::from_millis(every_ms);
+    let is_time = last.is_none_or(|last| last.elapsed() >= every);
+    if is_time {
+        *last = Some(Instant::now());
+    }
+    is_time
+}
+
+/// Whether waiting may help: the server comes back, somebody makes room on the disk.
+fn is_passing(kind: StoreErrorKind) -> bool {
+    matches!(kind, StoreErrorKind::Unavailable | StoreErrorKind::NotKept)
 }

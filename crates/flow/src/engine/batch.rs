@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use crate::config::StepType;
 use crate::engine::rows::{GroupRow, ItemRow, Place, Rows, RunRow, TaskRow, TimerRow};
-use crate::engine::status::TaskStatus;
+use crate::engine::status::{RunStatus, TaskStatus};
 use crate::engine::table::Table;
-use crate::engine::{Changes, Command, Decision, Event, Notice};
+use crate::engine::{Changes, Command, Event, Notice};
 use crate::id::{Path, RunId, StepId, TaskId, group_of};
 use crate::workflow::{Step, Workflow};
 
@@ -181,8 +181,26 @@ impl Batch {
         }
     }
 
+    /// The tasks of running runs that are known here and may be claimed now, the longest waiting
+    /// first: a store need not write what it goes on to claim.
+    #[must_use]
+    pub fn ready(&self, now_ms: u64) -> Vec<&TaskRow> {
+        let is_running = |run: &RunId| {
+            let row = self.runs.get(run).flatten();
+            row.is_some_and(|row| row.status == RunStatus::Running)
+        };
+        let mut ready: Vec<&TaskRow> = self
+            .tasks
+            .iter()
+            .map(|(_, row)| row)
+            .filter(|row| row.is_claimable() && row.ready_ms <= now_ms && is_running(&row.id.run))
+            .collect();
+        ready.sort_by_key(|row| (row.ready_ms, &row.id));
+        ready
+    }
+
     /// Takes in a decision: later commands see it, and [`changes`](Batch::changes) has it.
-    pub fn commit(&mut self, decision: Decision) {
+    pub fn commit(&mut self, decided: impl Into<Changes>) {
         let Changes {
             runs,
             inputs,
@@ -192,7 +210,7 @@ impl Batch {
             timers,
             events,
             notices,
-        } = decision.changes;
+        } = decided.into();
         for row in runs {
             self.runs.set(row.id.clone(), Some(row));
         }

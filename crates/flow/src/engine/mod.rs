@@ -63,6 +63,12 @@ pub struct Decision {
     pub changes: Changes,
 }
 
+impl From<Decision> for Changes {
+    fn from(decision: Decision) -> Changes {
+        decision.changes
+    }
+}
+
 /// Rows as they are after some actions; each is inserted or put in the place of the one it had.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {

@@ -96,6 +96,14 @@ pub struct TaskRow {
     pub ended_ms: Option<u64>,
 }
 
+impl TaskRow {
+    /// Whether a worker may claim it, once it is ready.
+    #[must_use]
+    pub fn is_claimable(&self) -> bool {
+        self.status == TaskStatus::Pending && self.execution == Execution::Automated
+    }
+}
+
 /// What a task is to the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -9,6 +9,7 @@ mod writing;
 use std::fmt;
 use std::str::FromStr as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use agent::Clock;
 use sqlx::ConnectOptions as _;
@@ -17,7 +18,7 @@ use tokio::sync::Mutex;
 
 use crate::error::{Error, Kind, Result};
 use crate::sqlite::Scrub;
-use crate::workflows::Workflows;
+use crate::workflows::{Bell, Workflows};
 use fault::Fault;
 use line::{Line, ServerClock, Values};
 use workflows::Rows;
@@ -29,6 +30,9 @@ pub(crate) const LOCK_MS_MAX: u64 = 30_000;
 const SILENT_MS_MAX: u64 = 30_000;
 
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
+
+/// How long is waited before hints are listened for again, once that has failed.
+const DEAF: Duration = Duration::from_secs(1);
 
 /// Where workers hear that something is ready.
 const CHANNEL: &str = "drawloom_ready";
@@ -83,7 +87,23 @@ impl Postgres {
     pub async fn workflows(&self) -> Result<Arc<dyn flow::Store>> {
         let clock: Arc<dyn Clock> = Arc::<ServerClock>::clone(&self.inner.clock);
         let (writing, reading) = (self.rows(), self.rows());
-        Ok(Arc::new(Workflows::open(writing, reading, clock)))
+        let workflows = Workflows::open(writing, reading, clock);
+        Ok(Arc::new(workflows.with_bell(self.bell())))
+    }
+
+    /// A bell that rings at every hint.
+    fn bell(&self) -> Bell {
+        let database = self.clone();
+        Bell::hang(|rung| async move {
+            loop {
+                if let Ok(mut hints) = database.hints().await {
+                    while hints.next().await.is_ok() {
+                        rung.notify_one();
+                    }
+                }
+                tokio::time::sleep(DEAF).await;
+            }
+        })
     }
 
     /// Hears when something becomes ready, in whichever process. A hint: whoever relies on it alone

@@ -256,9 +256,9 @@ impl Shelf for Rows {
              AND (cardinality($3::text[]) = 0 OR assignee = ANY($3)) \
              ORDER BY ready_ms, task LIMIT $4";
         let now_ms = integer(now_ms);
-        let runs = match &claim.run {
-            Some(run) => vec![run.to_string()],
-            None => {
+        let runs = match claim.runs.is_empty() {
+            false => strings(&claim.runs),
+            true => {
                 let values = Values::of(now_ms)
                     .and(claim.assignees.clone())
                     .and(limit(claim.max.saturating_mul(LOOK_AHEAD)));

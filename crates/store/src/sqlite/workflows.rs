@@ -228,12 +228,12 @@ impl Shelf for Rows {
         let found = sqlx::query_scalar(
             "SELECT task.id FROM workflow_tasks AS task JOIN workflow_runs ON workflow_runs.id = run \
              WHERE task.ready_ms <= $1 AND workflow_runs.status = 'running' \
-             AND ($2 IS NULL OR run = $2) \
+             AND ($2 = '[]' OR run IN (SELECT value FROM json_each($2))) \
              AND ($3 = '[]' OR assignee IN (SELECT value FROM json_each($3))) \
              ORDER BY task.ready_ms, task.id LIMIT $4",
         )
         .bind(integer(now_ms))
-        .bind(claim.run.as_ref().map(RunId::as_str))
+        .bind(json!(claim.runs).to_string())
         .bind(json!(claim.assignees).to_string())
         .bind(limit(claim.max))
         .fetch_all(&mut self.connection)

@@ -1,7 +1,7 @@
 //! The columns that a task is found by, the same for every engine.
 
+use flow::TaskId;
 use flow::engine::{Place, TaskRow, TaskStatus};
-use flow::{Execution, TaskId};
 
 /// What stands beside the document of a task.
 pub(crate) struct TaskColumns {
@@ -14,12 +14,11 @@ pub(crate) struct TaskColumns {
 }
 
 pub(crate) fn task(row: &TaskRow) -> TaskColumns {
-    let is_claimable = row.status == TaskStatus::Pending && row.execution == Execution::Automated;
     let lease = row.lease.as_ref();
     let lease = lease.filter(|_| row.status == TaskStatus::InProgress);
     TaskColumns {
         place: place(&row.id.place()),
-        ready_ms: is_claimable.then_some(row.ready_ms),
+        ready_ms: row.is_claimable().then_some(row.ready_ms),
         lease_ms: lease.map(|lease| lease.until_ms),
         is_active: !row.status.is_terminal(),
     }

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use agent::Clock;
 use flow::engine::{
-    Batch, Command, Decision, Found, Lookup, Refusal, RefusalKind, Rows as _, Start, Stop, decide,
+    Batch, Command, Decision, Found, Lookup, Refusal, RefusalKind, Rows as _, Spent, Start, Stop,
+    TaskRow, decide, view,
 };
 use flow::{
     Claim, Claimed, Executed, RunId, StoreError, StoreErrorKind, TaskId, TextHash, Workflow,
@@ -30,12 +31,11 @@ const TRIES_MAX: u32 = 8;
 const TRY_MS: u64 = 10;
 
 /// What was ordered; what it changes is on the disk before it is answered.
-#[derive(Clone)]
 pub(super) enum Order {
     KeepText(Arc<str>),
     Start(TextHash, Start),
     Execute(Command),
-    Claim(Claim),
+    Turn(Vec<Command>, Claim),
     Heartbeat(Vec<(TaskId, u64)>, u64),
     Acknowledge(Vec<u64>),
 }
@@ -49,10 +49,7 @@ pub(super) enum Answer {
     Lost(Vec<(TaskId, Refusal)>),
 }
 
-pub(super) struct Ordered {
-    pub(super) order: Order,
-    pub(super) answer: oneshot::Sender<std::result::Result<Answer, StoreError>>,
-}
+pub(super) type Answered = oneshot::Sender<std::result::Result<Answer, StoreError>>;
 
 pub(super) struct Desk<S> {
     pub(super) shelf: S,
@@ -62,35 +59,35 @@ pub(super) struct Desk<S> {
 
 impl<S: Shelf> Desk<S> {
     /// Works until nobody can order any more.
-    pub(super) async fn serve(mut self, mut queue: mpsc::Receiver<Ordered>) {
+    pub(super) async fn serve(mut self, mut queue: mpsc::Receiver<(Order, Answered)>) {
         let mut waiting = Vec::new();
         while queue.recv_many(&mut waiting, ORDERS_MAX).await > 0 {
-            let orders: Vec<Order> = waiting.iter().map(|one| one.order.clone()).collect();
+            let (orders, answered): (Vec<Order>, Vec<Answered>) = waiting.drain(..).unzip();
             match self.transact(&orders).await {
                 Ok(answers) => {
-                    for (one, answer) in waiting.drain(..).zip(answers) {
+                    for (answered, answer) in answered.into_iter().zip(answers) {
                         // Whoever asked may have gone.
-                        let _ = one.answer.send(Ok(answer));
+                        let _ = answered.send(Ok(answer));
                     }
                 }
-                Err(error) if waiting.len() > 1 && error.kind() != Kind::Lost => {
-                    for one in waiting.drain(..) {
-                        self.serve_alone(one).await;
+                Err(error) if orders.len() > 1 && error.kind() != Kind::Lost => {
+                    for (order, answered) in orders.iter().zip(answered) {
+                        self.serve_alone(order, answered).await;
                     }
                 }
                 Err(error) => {
-                    for one in waiting.drain(..) {
-                        let _ = one.answer.send(Err(error.clone().into()));
+                    for answered in answered {
+                        let _ = answered.send(Err(error.clone().into()));
                     }
                 }
             }
         }
     }
 
-    async fn serve_alone(&mut self, one: Ordered) {
-        let answered = self.transact(std::slice::from_ref(&one.order)).await;
-        let answer = answered.map(|answers| answers.into_iter().next());
-        let _ = one.answer.send(match answer {
+    async fn serve_alone(&mut self, order: &Order, answered: Answered) {
+        let answers = self.transact(std::slice::from_ref(order)).await;
+        let answer = answers.map(|answers| answers.into_iter().next());
+        let _ = answered.send(match answer {
             Ok(answer) => Ok(answer.unwrap_or(Answer::Done)),
             Err(error) => Err(error.into()),
         });
@@ -133,7 +130,12 @@ impl<S: Shelf> Desk<S> {
         let tasks: Vec<TaskId> = orders.iter().flat_map(tasks_of).cloned().collect();
         self.learn(&mut batch, &tasks).await?;
         let mut answers = Vec::with_capacity(orders.len());
+        let mut is_claimed_from = false;
         for order in orders {
+            if matches!(order, Order::Turn(..)) && std::mem::replace(&mut is_claimed_from, true) {
+                // What the turn before this one claimed is not to be found again.
+                self.shelf.write(&batch.flush()).await?;
+            }
             answers.push(self.obey(&mut batch, order).await?);
         }
         self.shelf.write(&batch.flush()).await?;
@@ -154,13 +156,18 @@ impl<S: Shelf> Desk<S> {
                 };
                 let command = Command::Start(start.clone());
                 let executed = self.execute(batch, &workflow, &command).await?;
-                Ok(Answer::Executed(executed.map(|decision| decision.actions)))
+                Ok(Answer::Executed(executed))
             }
             Order::Execute(command) => {
-                let executed = self.execute_pinned(batch, command).await?;
-                Ok(Answer::Executed(executed.map(|decision| decision.actions)))
+                Ok(Answer::Executed(self.execute_pinned(batch, command).await?))
             }
-            Order::Claim(claim) => Ok(Answer::Claimed(self.claim(batch, claim).await?)),
+            Order::Turn(reports, claim) => {
+                for report in reports {
+                    // Refused means that the task is somebody else's by now.
+                    let _ = self.execute_pinned(batch, report).await?;
+                }
+                Ok(Answer::Claimed(self.claim(batch, claim).await?))
+            }
             Order::Heartbeat(tasks, lease_ms) => {
                 Ok(Answer::Lost(self.keep(batch, tasks, *lease_ms).await?))
             }
@@ -172,36 +179,71 @@ impl<S: Shelf> Desk<S> {
     }
 
     async fn claim(&mut self, batch: &mut Batch, claim: &Claim) -> Result<Vec<Claimed>> {
-        // What the orders before this one made ready is found, too.
-        self.shelf.write(&batch.flush()).await?;
-        let ready = self.shelf.ready(claim, self.clock.now_ms()).await?;
+        let mut claimed = Vec::new();
+        if claim.max == 0 {
+            return Ok(claimed);
+        }
+        let now_ms = self.clock.now_ms();
+        let ready = self.shelf.ready(claim, now_ms).await?;
         let runs = ready.iter().map(|task| task.run.clone()).collect();
         self.learn_runs(batch, runs).await?;
         self.learn(batch, &ready).await?;
-        let mut claimed = Vec::with_capacity(ready.len());
         for task in ready {
-            let command = Command::Claim {
-                task: task.clone(),
-                worker: claim.worker.clone(),
-                lease_ms: claim.lease_ms,
-            };
-            // Refused means that somebody was faster.
-            let Ok(decision) = self.execute_pinned(batch, &command).await? else {
-                continue;
-            };
-            let rows = decision.changes.tasks.into_iter();
-            let Some(row) = rows.into_iter().find(|row| row.id == task) else {
-                continue;
-            };
-            let workflow = self.pinned(batch, &task.run).await?;
-            if let Some(workflow) = workflow {
-                claimed.push(Claimed {
-                    task: row,
-                    workflow,
-                });
+            claimed.extend(self.claim_one(batch, claim, &task).await?);
+        }
+        // What the orders before this one made ready has waited the shortest.
+        let fresh = batch.ready(now_ms).into_iter();
+        let fresh = fresh.filter(|row| is_wanted(claim, row));
+        let fresh: Vec<TaskId> = fresh.map(|row| row.id.clone()).collect();
+        for task in fresh {
+            if claimed.len() >= claim.max {
+                break;
             }
+            claimed.extend(self.claim_one(batch, claim, &task).await?);
         }
         Ok(claimed)
+    }
+
+    async fn claim_one(
+        &mut self,
+        batch: &mut Batch,
+        claim: &Claim,
+        task: &TaskId,
+    ) -> Result<Option<Claimed>> {
+        let command = Command::Claim {
+            task: task.clone(),
+            worker: claim.worker.clone(),
+            lease_ms: claim.lease_ms,
+        };
+        // Refused means that somebody was faster.
+        if self.execute_pinned(batch, &command).await?.is_err() {
+            return Ok(None);
+        }
+        let (Some(workflow), Ok(Some(row))) =
+            (self.pinned(batch, &task.run).await?, batch.task(task))
+        else {
+            return Ok(None);
+        };
+        let run_spent = match batch.run(&task.run) {
+            Ok(Some(run)) => run.spent,
+            _ => Spent::default(),
+        };
+        let reads = workflow
+            .step(&task.step)
+            .map_or(&[][..], |step| &step.reads);
+        let state = loop {
+            match view(&workflow, batch, task, reads) {
+                Ok(state) => break Ok(state),
+                Err(Stop::Refused(refusal)) => break Err(refusal),
+                Err(Stop::Rows(lookup)) => self.look_up(batch, lookup).await?,
+            }
+        };
+        Ok(Some(Claimed {
+            task: row,
+            workflow,
+            state,
+            run_spent,
+        }))
     }
 
     async fn keep(
@@ -225,17 +267,8 @@ impl<S: Shelf> Desk<S> {
     }
 
     /// Decides with the workflow that the command's run is pinned to.
-    async fn execute_pinned(
-        &mut self,
-        batch: &mut Batch,
-        command: &Command,
-    ) -> Result<std::result::Result<Decision, Refusal>> {
-        let hash = self.pinned(batch, command.run()).await?;
-        let workflow = match &hash {
-            Some(hash) => self.texts.get(&mut self.shelf, hash).await?,
-            None => None,
-        };
-        match workflow {
+    async fn execute_pinned(&mut self, batch: &mut Batch, command: &Command) -> Result<Executed> {
+        match self.pinned(batch, command.run()).await? {
             Some(workflow) => self.execute(batch, &workflow, command).await,
             None => Ok(Err(Refusal {
                 kind: RefusalKind::NoSuchRun,
@@ -244,15 +277,12 @@ impl<S: Shelf> Desk<S> {
         }
     }
 
-    async fn pinned(&mut self, batch: &mut Batch, run: &RunId) -> Result<Option<TextHash>> {
+    async fn pinned(&mut self, batch: &mut Batch, run: &RunId) -> Result<Option<Arc<Workflow>>> {
         loop {
             match batch.run(run) {
-                Ok(row) => return Ok(row.map(|row| row.workflow)),
-                Err(lookup @ Lookup::Run(_)) => {
-                    let found = self.shelf.find(&lookup).await?;
-                    batch.learn(lookup, found);
-                }
-                Err(_) => return Ok(None),
+                Ok(Some(row)) => return self.texts.get(&mut self.shelf, &row.workflow).await,
+                Ok(None) => return Ok(None),
+                Err(lookup) => self.look_up(batch, lookup).await?,
             }
         }
     }
@@ -262,21 +292,24 @@ impl<S: Shelf> Desk<S> {
         batch: &mut Batch,
         workflow: &Workflow,
         command: &Command,
-    ) -> Result<std::result::Result<Decision, Refusal>> {
+    ) -> Result<Executed> {
         loop {
             let now_ms = self.clock.now_ms();
             match decide(workflow, batch, command, now_ms) {
-                Ok(decision) => {
-                    batch.commit(decision.clone());
-                    return Ok(Ok(decision));
+                Ok(Decision { actions, changes }) => {
+                    batch.commit(changes);
+                    return Ok(Ok(actions));
                 }
                 Err(Stop::Refused(refusal)) => return Ok(Err(refusal)),
-                Err(Stop::Rows(lookup)) => {
-                    let found = self.shelf.find(&lookup).await?;
-                    batch.learn(lookup, found);
-                }
+                Err(Stop::Rows(lookup)) => self.look_up(batch, lookup).await?,
             }
         }
+    }
+
+    async fn look_up(&mut self, batch: &mut Batch, lookup: Lookup) -> Result<()> {
+        let found = self.shelf.find(&lookup).await?;
+        batch.learn(lookup, found);
+        Ok(())
     }
 
     async fn learn_runs(&mut self, batch: &mut Batch, runs: BTreeSet<RunId>) -> Result<()> {
@@ -306,24 +339,37 @@ impl<S: Shelf> Desk<S> {
     }
 }
 
+fn is_wanted(claim: &Claim, row: &TaskRow) -> bool {
+    let is_assigned = |assignee: &String| claim.assignees.contains(assignee);
+    (claim.runs.is_empty() || claim.runs.contains(&row.id.run))
+        && (claim.assignees.is_empty() || row.assignee.as_ref().is_some_and(is_assigned))
+}
+
 fn runs_of(order: &Order) -> Vec<&RunId> {
     match order {
         Order::Start(_, start) => vec![&start.run],
         Order::Execute(command) => vec![command.run()],
+        Order::Turn(reports, _) => reports.iter().map(Command::run).collect(),
         Order::Heartbeat(tasks, _) => tasks.iter().map(|(task, _)| &task.run).collect(),
-        Order::KeepText(_) | Order::Claim(_) | Order::Acknowledge(_) => Vec::new(),
+        Order::KeepText(_) | Order::Acknowledge(_) => Vec::new(),
     }
 }
 
 fn tasks_of(order: &Order) -> Vec<&TaskId> {
     match order {
-        Order::Execute(
-            Command::Report { task, .. }
-            | Command::Heartbeat { task, .. }
-            | Command::LeaseLost { task, .. },
-        ) => vec![task],
+        Order::Execute(command) => task_of(command).into_iter().collect(),
+        Order::Turn(reports, _) => reports.iter().filter_map(task_of).collect(),
         Order::Heartbeat(tasks, _) => tasks.iter().map(|(task, _)| task).collect(),
         _ => Vec::new(),
+    }
+}
+
+fn task_of(command: &Command) -> Option<&TaskId> {
+    match command {
+        Command::Report { task, .. }
+        | Command::Heartbeat { task, .. }
+        | Command::LeaseLost { task, .. } => Some(task),
+        _ => None,
     }
 }
 

@@ -8,17 +8,19 @@ mod desk;
 mod shelf;
 mod texts;
 
+use std::future::Future;
 use std::sync::Arc;
 
 use agent::Clock;
 use flow::engine::{Batch, Command, Event, Found, Lookup, Notice, Refusal, RunRow, Start};
 use flow::engine::{RunStatus, Stop, TaskRow, TimerRow, view};
-use flow::{Claim, Claimed, Executed, RunId, Store, StoreError, StoreErrorKind, Stored};
+use flow::{Claim, Claimed, Done, Executed, RunId, Store, StoreError, StoreErrorKind, Stored};
 use flow::{TaskId, TextHash, Which, Workflow};
 use serde_json::{Map, Value};
-use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::sync::{Mutex, Notify, mpsc, oneshot};
+use tokio::task::AbortHandle;
 
-use desk::{Answer, Desk, Order, Ordered};
+use desk::{Answer, Answered, Desk, Order};
 use texts::Texts;
 
 pub(crate) use shelf::Shelf;
@@ -28,10 +30,35 @@ const QUEUE_MAX: usize = 4_096;
 
 /// Workflows in a database. Clones share it.
 pub(crate) struct Workflows<S> {
-    orders: mpsc::Sender<Ordered>,
+    orders: mpsc::Sender<(Order, Answered)>,
     reading: Arc<Mutex<S>>,
     texts: Texts,
     clock: Arc<dyn Clock>,
+    bell: Option<Bell>,
+}
+
+/// Rings when something may have become ready, in whichever process.
+pub(crate) struct Bell {
+    rung: Arc<Notify>,
+    ringer: AbortHandle,
+}
+
+impl Bell {
+    /// Whoever is given the bell rings it for as long as it hangs. Must be called inside a runtime.
+    pub(crate) fn hang<R>(ring: impl FnOnce(Arc<Notify>) -> R) -> Bell
+    where
+        R: Future<Output = ()> + Send + 'static,
+    {
+        let rung = Arc::new(Notify::new());
+        let ringer = tokio::spawn(ring(Arc::clone(&rung))).abort_handle();
+        Bell { rung, ringer }
+    }
+}
+
+impl Drop for Bell {
+    fn drop(&mut self) {
+        self.ringer.abort();
+    }
 }
 
 impl<S: Shelf> Workflows<S> {
@@ -50,12 +77,19 @@ impl<S: Shelf> Workflows<S> {
             reading: Arc::new(Mutex::new(reading)),
             texts,
             clock,
+            bell: None,
         }
+    }
+
+    /// Workers may wait for this bell.
+    pub(crate) fn with_bell(mut self, bell: Bell) -> Workflows<S> {
+        self.bell = Some(bell);
+        self
     }
 
     async fn order(&self, order: Order) -> Result<Answer, StoreError> {
         let (answer, answered) = oneshot::channel();
-        let sent = self.orders.send(Ordered { order, answer }).await;
+        let sent = self.orders.send((order, answer)).await;
         sent.map_err(|_| closed())?;
         answered.await.map_err(|_| closed())?
     }
@@ -110,12 +144,28 @@ impl<S: Shelf> Store for Workflows<S> {
         Box::pin(self.executed(Order::Execute(command)))
     }
 
-    fn claim(&self, claim: Claim) -> Stored<'_, Vec<Claimed>> {
+    fn turn(&self, done: Vec<Done>, claim: Claim) -> Stored<'_, Vec<Claimed>> {
+        let reports = done.into_iter().map(|done| Command::Report {
+            task: done.task,
+            fence: done.fence,
+            report: done.report,
+        });
+        let turn = Order::Turn(reports.collect(), claim);
         Box::pin(async move {
-            match self.order(Order::Claim(claim)).await? {
+            match self.order(turn).await? {
                 Answer::Claimed(claimed) => Ok(claimed),
                 _ => Err(closed()),
             }
+        })
+    }
+
+    fn hint(&self) -> Stored<'_, ()> {
+        Box::pin(async move {
+            match &self.bell {
+                Some(bell) => bell.rung.notified().await,
+                None => std::future::pending().await,
+            }
+            Ok(())
         })
     }
 

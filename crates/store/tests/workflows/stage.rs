@@ -8,8 +8,11 @@ use std::time::Duration;
 use agent::Clock as _;
 use flow::engine::{
     Answer, ChildEnd, Command, Due, Failure, FailureClass, Outcome, RefusalKind, Report, Start,
+    view,
 };
-use flow::{Claim, Memory, RunId, Skeleton, Store, TaskId, TextHash, Which, Workflow, replay};
+use flow::{
+    Claimed, Done, Memory, RunId, Skeleton, Store, TaskId, TextHash, Which, Workflow, replay,
+};
 use serde_json::{Value, json};
 
 use crate::place::Now;
@@ -197,41 +200,61 @@ impl Stage {
         }
     }
 
-    /// Claims and does whatever is ready, until nothing is. The store's claim is the one
-    /// that is tried here: it gives what the model has ready, and each task once.
+    /// Claims and does whatever is ready, until nothing is. The store's turn is the one that is
+    /// tried here: it gives what the model has ready, with what the model sees, and each task once.
     async fn work_off(&mut self, output: &Value) {
+        let mut done: Vec<Done> = Vec::new();
         loop {
-            let claim = Claim {
-                worker: "w".to_owned(),
-                max: 64,
-                lease_ms: 60_000,
-                assignees: Vec::new(),
-                run: None,
-            };
-            let claimed = self.store.claim(claim).await.unwrap();
+            for Done {
+                task,
+                fence,
+                report,
+            } in done.clone()
+            {
+                let workflow = &self.workflows[&self.memory.runs[&task.run].workflow];
+                let report = Command::Report {
+                    task,
+                    fence,
+                    report,
+                };
+                let model = self.memory.execute(workflow, &report, Now.now_ms());
+                model.unwrap();
+            }
+            let claim = crate::working::claim(64, 60_000);
+            let worker = claim.worker.clone();
+            let claimed = self.store.turn(done, claim).await.unwrap();
             if claimed.is_empty() {
                 assert!(self.memory.ready(Now.now_ms(), 1).is_empty());
                 return;
             }
             for one in &claimed {
-                let task = one.task.id.clone();
-                assert_eq!(one.workflow, self.memory.runs[&task.run].workflow);
-                let workflow = &self.workflows[&one.workflow];
-                let claim = Command::Claim {
-                    task,
-                    worker: "w".to_owned(),
-                    lease_ms: 60_000,
-                };
-                let model = self.memory.execute(workflow, &claim, Now.now_ms());
-                model.unwrap();
+                self.model_claim(one, &worker);
             }
-            for one in claimed {
-                let output = output.clone();
-                let partial = false;
-                let outcome = Outcome::Completed { output, partial };
-                self.report(one.task.id, outcome).await;
-            }
+            let completed = claimed.into_iter().map(|one| Done {
+                task: one.task.id,
+                fence: one.task.fence,
+                report: Report::completed(output.clone()),
+            });
+            done = completed.collect();
         }
+    }
+
+    fn model_claim(&mut self, one: &Claimed, worker: &str) {
+        let task = one.task.id.clone();
+        let hash = &self.memory.runs[&task.run].workflow;
+        assert_eq!(one.workflow.hash(), hash);
+        let workflow = &self.workflows[hash];
+        let claim = Command::Claim {
+            task: task.clone(),
+            worker: worker.to_owned(),
+            lease_ms: 60_000,
+        };
+        let model = self.memory.execute(workflow, &claim, Now.now_ms());
+        model.unwrap();
+        let reads = &workflow.step(&task.step).unwrap().reads;
+        let seen = view(workflow, &mut self.memory, &task, reads);
+        assert_eq!(one.state.clone().ok(), seen.ok(), "{task}");
+        assert_eq!(one.run_spent, self.memory.runs[&task.run].spent);
     }
 
     /// A worker takes a task and is never heard of again.

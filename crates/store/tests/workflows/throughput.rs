@@ -4,14 +4,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use flow::engine::{RunStatus, Start};
-use flow::{RunId, Store};
+use flow::engine::{Report, RunStatus, Start};
+use flow::{Done, RunId, Store};
 use serde_json::json;
 
 use crate::cluster::{Cluster, Flush};
 use crate::place;
 use crate::whole_runs::{FAN, give};
-use crate::working::{begin, claim, report, work_off};
+use crate::working::{begin, claim, work_off};
 
 const CHAIN: &str = "graph TD\n A[1] --> B[2] --> C[3] --> D[4] --> E[5] --> F[6] --> G[7] --> H[8] --> I[9] --> J2[10]\n";
 const LOOP: &str = "graph TD
@@ -53,20 +53,25 @@ async fn chains(store: Arc<dyn Store>) {
     rate("chain", runs * 10, began);
 }
 
+/// As a worker does it: what is done goes with the claim of what comes next.
 async fn one_by_one(store: &Arc<dyn Store>, run: &RunId) -> usize {
     let mut steps = 0;
+    let mut done = Vec::new();
     loop {
         let mut one = claim(1, 60_000);
-        one.run = Some(run.clone());
-        let claimed = store.claim(one).await.unwrap();
+        one.runs = vec![run.clone()];
+        let claimed = store.turn(done, one).await.unwrap();
         let Some(one) = claimed.first() else {
             let status = store.run(run).await.unwrap().unwrap().status;
             assert_eq!(status, RunStatus::Completed);
             return steps;
         };
         steps += 1;
-        let report = report(&one.task.id, one.task.fence, json!({ "n": steps }));
-        store.execute(report).await.unwrap().unwrap();
+        done = vec![Done {
+            task: one.task.id.clone(),
+            fence: one.task.fence,
+            report: Report::completed(json!({ "n": steps })),
+        }];
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn claim(max: usize, lease_ms: u64) -> Claim {
         max,
         lease_ms,
         assignees: Vec::new(),
-        run: None,
+        runs: Vec::new(),
     }
 }
 
