@@ -1,292 +1,254 @@
 //! The program behind the floor of `cargo xtask bench workflows`: `floor URL SHAPE COUNT GROUP`.
 //!
-//! Writes the rows that our engine keeps of a run, each as often as it changes: the task of every step
-//! (created, claimed, ended), the item it stands for in a foreach (waiting, started, ended), what happened
-//! as events, and once in a transaction the run and the foreach with their counters. GROUP steps share a
-//! transaction, and rows of a kind a statement, which is the fastest way there is through this driver.
-//! Nothing is decided, read or waited for. Prints one JSON line with the steps and seconds.
+//! Writes the rows that our engine keeps of runs, with the same statements through the same driver, into
+//! tables that `drawloom` made. Nothing is decided, read or waited for, and all values are there before
+//! the clock begins. A step is written three times (created, claimed, ended), its item as it starts and
+//! ends, an event for each of these, and once in a transaction the run and the foreach with their counters.
+//!
+//! A durable engine needs one commit for each step at least: the report of one and the claim of the next
+//! can share it, but no step may begin before its claim is on the disk, nor the next before its report.
+//! So a transaction here ends GROUP steps and begins the next GROUP; with a GROUP of 1 that is one commit
+//! for each step. Prints one JSON line with the steps, the seconds and the CPU seconds.
+//!
+//! `floor watch URL` counts from then on what is written into a SQLite file, whoever writes it; `floor
+//! writes URL` prints what was counted.
 
 #![expect(
+    clippy::disallowed_methods,
     clippy::print_stdout,
-    reason = "a developers' tool is its own door to the terminal"
+    reason = "a developers' tool is its own door to files and the terminal"
 )]
+
+// Not beside this file, where cargo takes every file for a program.
+#[path = "../bench/workflows/floor/rows.rs"]
+mod rows;
 
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
-use serde_json::{Value, json};
-use sqlx::postgres::PgConnection;
+use anyhow::{Context, Result, anyhow, bail};
+use serde_json::{Map, Value, json};
+use sqlx::postgres::{PgArguments, PgConnection};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
+use sqlx::{Arguments as _, AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _};
 
-const CHAIN_STEPS: usize = 10;
-/// When something happened; any number is as long as another.
-const AT_MS: u64 = 1_800_000_000_000;
-
-const TABLES: [&str; 9] = [
-    "CREATE TABLE runs (id TEXT PRIMARY KEY, status TEXT NOT NULL, body TEXT NOT NULL)",
-    "CREATE TABLE tasks (id TEXT PRIMARY KEY, run TEXT NOT NULL, path TEXT NOT NULL,
-        place TEXT NOT NULL, visit BIGINT NOT NULL, status TEXT NOT NULL, ready_ms BIGINT,
-        lease_ms BIGINT, is_active BIGINT NOT NULL, body TEXT NOT NULL)",
-    "CREATE UNIQUE INDEX tasks_visits ON tasks (place, visit)",
-    "CREATE INDEX tasks_ready ON tasks (ready_ms, id) WHERE ready_ms IS NOT NULL",
-    "CREATE INDEX tasks_leased ON tasks (lease_ms) WHERE lease_ms IS NOT NULL",
-    "CREATE INDEX tasks_active ON tasks (run, path) WHERE is_active = 1",
-    "CREATE TABLE foreachs (id TEXT PRIMARY KEY, body TEXT NOT NULL)",
-    "CREATE TABLE items (foreach TEXT NOT NULL, place BIGINT NOT NULL, body TEXT NOT NULL,
-        PRIMARY KEY (foreach, place))",
-    "CREATE TABLE events (run TEXT NOT NULL, seq BIGINT NOT NULL, body TEXT NOT NULL,
-        PRIMARY KEY (run, seq))",
-];
-
-/// Many rows in one JSON text; `{rows}` is how the database takes it apart into `value`.
-const PUT_RUNS: &str = "INSERT INTO runs (id, status, body)
-    SELECT value ->> 0, value ->> 1, value ->> 2 FROM {rows} WHERE true
-    ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body";
-const PUT_TASKS: &str = "INSERT INTO tasks
-    (id, run, path, place, visit, status, ready_ms, lease_ms, is_active, body)
-    SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, CAST(value ->> 4 AS BIGINT),
-        value ->> 5, CAST(value ->> 6 AS BIGINT), CAST(value ->> 7 AS BIGINT),
-        CAST(value ->> 8 AS BIGINT), value ->> 9
-    FROM {rows} WHERE true
-    ON CONFLICT (id) DO UPDATE SET status = excluded.status, ready_ms = excluded.ready_ms,
-        lease_ms = excluded.lease_ms, is_active = excluded.is_active, body = excluded.body";
-const PUT_GROUPS: &str = "INSERT INTO foreachs (id, body)
-    SELECT value ->> 0, value ->> 1 FROM {rows} WHERE true
-    ON CONFLICT (id) DO UPDATE SET body = excluded.body";
-const PUT_ITEMS: &str = "INSERT INTO items (foreach, place, body)
-    SELECT value ->> 0, CAST(value ->> 1 AS BIGINT), value ->> 2 FROM {rows} WHERE true
-    ON CONFLICT (foreach, place) DO UPDATE SET body = excluded.body";
-const PUT_EVENTS: &str = "INSERT INTO events (run, seq, body)
-    SELECT value ->> 0, CAST(value ->> 1 AS BIGINT), value ->> 2 FROM {rows} WHERE true";
-
-/// What is told of a step, in order; of an item also that it began and ended.
-const TOLD_OF_STEP: [&str; 4] = ["task_created", "task_moved", "task_moved", "decided"];
-const TOLD_OF_ITEM: [&str; 5] = [
-    "item_started",
-    "task_created",
-    "task_moved",
-    "task_moved",
-    "item_ended",
-];
+use rows::{Job, Put, Row, WORKFLOW};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [url, shape, count, group] = words.as_slice() else {
-        bail!("usage: floor URL chain|fan-out|loop COUNT GROUP");
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let printed = match words.as_slice() {
+        ["watch", url] => watch(&mut sqlite(url).await?).await?,
+        ["writes", url] => writes(&mut sqlite(url).await?).await?,
+        [url, shape, count, group] => {
+            let job = Job::new(shape, count.parse()?)?;
+            measure(url, &job, group.parse()?).await?
+        }
+        _ => bail!("usage: floor URL chain|fan-out|loop COUNT GROUP, or floor watch|writes URL"),
     };
-    let job = Job::new(shape, count.parse()?)?;
-    let mut rows = Rows::open(url).await?;
-    for statement in TABLES {
-        rows.run(statement).await?;
-    }
-    let began = Instant::now();
-    rows.begin(&job).await?;
-    let mut done = 0;
-    for steps in job.steps.chunks(group.parse()?) {
-        rows.steps(&job, steps).await?;
-        done += steps.len();
-    }
-    let seconds = began.elapsed().as_secs_f64();
-    let figures = json!({"steps": job.steps.len(), "done": done, "seconds": seconds});
-    println!("{figures}");
+    println!("{printed}");
     Ok(())
 }
 
-struct Job {
-    runs: usize,
-    steps: Vec<Step>,
-    is_foreach: bool,
+async fn measure(url: &str, job: &Job, group: usize) -> Result<Value> {
+    let mut database = Database::open(url).await?;
+    let mut transactions = Vec::new();
+    for puts in job.transactions(group) {
+        transactions.push(database.prepare(puts)?);
+    }
+    let (cpu, began) = (cpu_seconds()?, Instant::now());
+    for statements in transactions {
+        database.write(statements).await?;
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    let (steps, done) = (job.steps.len(), database.ended().await?);
+    let cpu_seconds = cpu_seconds()? - cpu;
+    Ok(json!({"steps": steps, "done": done, "seconds": seconds, "cpu_seconds": cpu_seconds}))
 }
 
-/// One step of one run. Runs take turns, as they do when they are under way together.
+/// How rows of a kind are written: in SQLite as one JSON text, in PostgreSQL each column as an array.
+struct Kind {
+    sqlite: Option<&'static str>,
+    postgres: &'static str,
+    columns: &'static [Column],
+}
+
 #[derive(Clone, Copy)]
-struct Step {
-    run: usize,
-    number: usize,
+enum Column {
+    Text,
+    Number,
+    Truth,
 }
 
-/// How far a task has come.
-#[derive(Clone, Copy)]
-enum Stage {
-    Created,
-    Claimed,
-    Ended,
-}
-
-impl Job {
-    fn new(shape: &str, count: usize) -> Result<Self> {
-        let (runs, steps_each) = match shape {
-            "chain" => (count, CHAIN_STEPS),
-            "fan-out" | "loop" => (1, count),
-            other => bail!("there is no shape `{other}`"),
-        };
-        let steps = (0..steps_each)
-            .flat_map(|number| (0..runs).map(move |run| Step { run, number }))
-            .collect();
-        Ok(Self {
-            runs,
-            steps,
-            is_foreach: shape == "fan-out",
-        })
-    }
-}
-
-impl Step {
-    fn task(self, stage: Stage) -> Value {
-        let (run, number) = (run_name(self.run), self.number);
-        let (path, place) = (
-            format!("Each:{number}"),
-            format!("{run}/Each:{number}/Item"),
-        );
-        let id = format!("{place}#1");
-        let (status, ready, lease, active) = match stage {
-            Stage::Created => ("pending", json!(AT_MS), Value::Null, 1),
-            Stage::Claimed => ("in_progress", Value::Null, json!(AT_MS), 1),
-            Stage::Ended => ("completed", Value::Null, Value::Null, 0),
-        };
-        let body = json!({
-            "id": id, "kind": "work", "execution": "automated", "status": status,
-            "from": format!("{run}/Each#1"), "ready_ms": AT_MS, "attempt": 1, "fence": 1,
-            "lease": null, "assignee": null, "fallen_back": false, "turns": 0, "note": null,
-            "output": {"ok": true}, "partial": false, "failure": null, "hold": null, "tags": [],
-            "arrivals": [], "passed": [], "spent": {"tokens": 0, "micros": 0},
-            "created_ms": AT_MS, "ended_ms": null,
-        })
-        .to_string();
-        json!([id, run, path, place, 1, status, ready, lease, active, body])
-    }
-
-    fn item(self, status: &str) -> Value {
-        let group = format!("{}/Each#1", run_name(self.run));
-        let body = json!({
-            "group": group, "index": self.number, "value": {"id": self.number}, "status": status,
-            "active": 0, "result": null, "failure": null,
-        })
-        .to_string();
-        json!([group, self.number, body])
-    }
-
-    fn events(self, told: &[&str]) -> Vec<Value> {
-        let run = run_name(self.run);
-        let event = |(place, what): (usize, &&str)| {
-            let seq = self.number * told.len() + place + 1;
-            let task = format!("{run}/Each:{}/Item#1", self.number);
-            let what = json!({"what": what, "task": task, "by": "complete", "attempt": 1});
-            let body = json!({"run": run, "seq": seq, "at_ms": AT_MS, "what": what}).to_string();
-            json!([run, seq, body])
-        };
-        told.iter().enumerate().map(event).collect()
-    }
-}
-
-fn run_name(run: usize) -> String {
-    format!("0198c0de-0000-7000-8000-{run:012}")
-}
-
-fn run_row(run: usize, seq: usize) -> Value {
-    let id = run_name(run);
-    let body = json!({
-        "id": id, "workflow": "6c1f0f2e9b7a4d51", "status": "running", "reason": null, "pause": null,
-        "result": null, "parent": null, "depth": 0, "assignee": null, "tags": [], "active": 1,
-        "seq": seq, "spent": {"tokens": 0, "micros": 0}, "created_ms": AT_MS, "ended_ms": null,
-    })
-    .to_string();
-    json!([id, "running", body])
-}
-
-fn group_row(ended: usize) -> Value {
-    let id = format!("{}/Each#1", run_name(0));
-    let body = json!({
-        "id": id, "total": 10_000, "next": ended, "running": 0, "succeeded": ended, "failed": 0,
-        "closed": false,
-    })
-    .to_string();
-    json!([id, body])
-}
+const RUNS: Kind = Kind {
+    sqlite: Some(
+        "INSERT INTO workflow_runs (id, workflow, status, created_ms, body) \
+         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each($1) \
+         WHERE true ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body",
+    ),
+    postgres: "INSERT INTO workflow_runs (id, workflow, status, created_ms, body) \
+         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[]) \
+         ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body",
+    columns: &[
+        Column::Text,
+        Column::Text,
+        Column::Text,
+        Column::Number,
+        Column::Text,
+    ],
+};
+const INPUTS: Kind = Kind {
+    sqlite: Some(
+        "UPDATE workflow_runs SET input = new.value ->> 1 FROM json_each($1) AS new \
+         WHERE workflow_runs.id = new.value ->> 0",
+    ),
+    postgres: "UPDATE workflow_runs SET input = new.input \
+         FROM unnest($1::text[], $2::text[]) AS new (run, input) WHERE workflow_runs.id = new.run",
+    columns: &[Column::Text, Column::Text],
+};
+const TASKS: Kind = Kind {
+    sqlite: Some(
+        "INSERT INTO workflow_tasks \
+         (id, run, path, place, visit, status, assignee, ready_ms, lease_ms, is_active, body) \
+         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, \
+         value ->> 6, value ->> 7, value ->> 8, value ->> 10, value ->> 11 FROM json_each($1) \
+         WHERE true ON CONFLICT (id) DO UPDATE SET status = excluded.status, \
+         assignee = excluded.assignee, ready_ms = excluded.ready_ms, lease_ms = excluded.lease_ms, \
+         is_active = excluded.is_active, body = excluded.body",
+    ),
+    postgres: "INSERT INTO workflow_tasks (id, run, path, place, visit, status, assignee, \
+         ready_ms, lease_ms, fence, is_active, body) \
+         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], \
+         $6::text[], $7::text[], $8::bigint[], $9::bigint[], $10::bigint[], $11::boolean[], \
+         $12::text[]) ON CONFLICT (id) DO UPDATE SET status = excluded.status, \
+         assignee = excluded.assignee, ready_ms = excluded.ready_ms, lease_ms = excluded.lease_ms, \
+         fence = excluded.fence, is_active = excluded.is_active, body = excluded.body",
+    columns: &[
+        Column::Text,
+        Column::Text,
+        Column::Text,
+        Column::Text,
+        Column::Number,
+        Column::Text,
+        Column::Text,
+        Column::Number,
+        Column::Number,
+        Column::Number,
+        Column::Truth,
+        Column::Text,
+    ],
+};
+/// SQLite has an index where PostgreSQL has a table.
+const READY: Kind = Kind {
+    sqlite: None,
+    postgres: "INSERT INTO workflow_ready (task, run, ready_ms, assignee) \
+         SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) \
+         ON CONFLICT (task) DO UPDATE SET ready_ms = excluded.ready_ms, \
+         assignee = excluded.assignee",
+    columns: &[Column::Text, Column::Text, Column::Number, Column::Text],
+};
+const NO_LONGER_READY: Kind = Kind {
+    sqlite: None,
+    postgres: "DELETE FROM workflow_ready WHERE task = ANY($1)",
+    columns: &[Column::Text],
+};
+const GROUPS: Kind = Kind {
+    sqlite: Some(
+        "INSERT INTO workflow_groups (id, body) SELECT value ->> 0, value ->> 1 \
+         FROM json_each($1) WHERE true ON CONFLICT (id) DO UPDATE SET body = excluded.body",
+    ),
+    postgres: "INSERT INTO workflow_groups (id, body) SELECT * FROM unnest($1::text[], $2::text[]) \
+         ON CONFLICT (id) DO UPDATE SET body = excluded.body",
+    columns: &[Column::Text, Column::Text],
+};
+const ITEMS: Kind = Kind {
+    sqlite: Some(
+        "INSERT INTO workflow_items (\"group\", \"index\", body) \
+         SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each($1) \
+         WHERE true ON CONFLICT (\"group\", \"index\") DO UPDATE SET body = excluded.body",
+    ),
+    postgres: "INSERT INTO workflow_items (\"group\", \"index\", body) \
+         SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[]) \
+         ON CONFLICT (\"group\", \"index\") DO UPDATE SET body = excluded.body",
+    columns: &[Column::Text, Column::Number, Column::Text],
+};
+const EVENTS: Kind = Kind {
+    sqlite: Some(
+        "INSERT INTO workflow_events (run, seq, body) \
+         SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each($1)",
+    ),
+    postgres: "INSERT INTO workflow_events (run, seq, body) \
+         SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[])",
+    columns: &[Column::Text, Column::Number, Column::Text],
+};
+const NOTICES: Kind = Kind {
+    sqlite: Some("INSERT INTO workflow_notices (body) SELECT value ->> 0 FROM json_each($1)"),
+    postgres: "INSERT INTO workflow_notices (body) SELECT * FROM unnest($1::text[])",
+    columns: &[Column::Text],
+};
 
 /// The driver the store uses, for either database.
-enum Rows {
+enum Database {
     Sqlite(SqliteConnection),
     Postgres(PgConnection),
 }
 
-impl Rows {
+/// A statement with its values as the driver wants them.
+enum Statement {
+    Sqlite(&'static str, String),
+    Postgres(&'static str, PgArguments),
+}
+
+impl Database {
     async fn open(url: &str) -> Result<Self> {
+        let keep = "INSERT INTO workflow_texts (hash, source, created_ms) VALUES ($1, '', 0)";
         if url.starts_with("postgresql:") {
-            return Ok(Self::Postgres(PgConnection::connect(url).await?));
+            let mut connection = PgConnection::connect(url).await?;
+            let kept = sqlx::query(keep).bind(WORKFLOW).execute(&mut connection);
+            kept.await?;
+            return Ok(Self::Postgres(connection));
         }
-        let file = url
-            .strip_prefix("sqlite:///")
-            .context("the URL begins with `sqlite:///` or `postgresql:`")?;
-        let options = SqliteConnectOptions::new()
-            .filename(file)
-            .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full);
-        Ok(Self::Sqlite(options.connect().await?))
+        let mut connection = sqlite(url).await?;
+        let kept = sqlx::query(keep).bind(WORKFLOW).execute(&mut connection);
+        kept.await?;
+        Ok(Self::Sqlite(connection))
     }
 
-    /// The runs, and the items of a foreach, which are known before the first begins.
-    async fn begin(&mut self, job: &Job) -> Result<()> {
-        self.run("BEGIN").await?;
-        let runs = (0..job.runs).map(|run| run_row(run, 1)).collect();
-        self.put(PUT_RUNS, runs).await?;
-        if job.is_foreach {
-            self.put(PUT_GROUPS, vec![group_row(0)]).await?;
-            let items = job.steps.iter().map(|step| step.item("waiting")).collect();
-            self.put(PUT_ITEMS, items).await?;
+    fn prepare(&self, puts: Vec<Put>) -> Result<Vec<Statement>> {
+        let mut statements = Vec::new();
+        for Put(kind, rows) in puts {
+            match self {
+                Self::Sqlite(_) => {
+                    let rows = json!(rows).to_string();
+                    statements.extend(kind.sqlite.map(|sql| Statement::Sqlite(sql, rows)));
+                }
+                Self::Postgres(_) => {
+                    let values = arrays(kind.columns, &rows)?;
+                    statements.push(Statement::Postgres(kind.postgres, values));
+                }
+            }
         }
-        self.run("COMMIT").await
+        Ok(statements)
     }
 
-    async fn steps(&mut self, job: &Job, steps: &[Step]) -> Result<()> {
-        self.run("BEGIN").await?;
-        for stage in [Stage::Created, Stage::Claimed, Stage::Ended] {
-            let tasks = steps.iter().map(|step| step.task(stage)).collect();
-            self.put(PUT_TASKS, tasks).await?;
-        }
-        let told: &[&str] = if job.is_foreach {
-            self.items(steps).await?;
-            &TOLD_OF_ITEM
-        } else {
-            &TOLD_OF_STEP
+    async fn write(&mut self, statements: Vec<Statement>) -> Result<()> {
+        let begin = match self {
+            Self::Sqlite(_) => "BEGIN IMMEDIATE",
+            Self::Postgres(_) => "BEGIN",
         };
-        let events = steps.iter().flat_map(|step| step.events(told)).collect();
-        self.put(PUT_EVENTS, events).await?;
-        let mut runs: Vec<usize> = steps.iter().map(|step| step.run).collect();
-        runs.dedup();
-        let runs = runs.iter().map(|run| run_row(*run, 1)).collect();
-        self.put(PUT_RUNS, runs).await?;
+        self.run(begin).await?;
+        for statement in statements {
+            match (&mut *self, statement) {
+                (Self::Sqlite(connection), Statement::Sqlite(sql, rows)) => {
+                    sqlx::query(sql).bind(rows).execute(connection).await?;
+                }
+                (Self::Postgres(connection), Statement::Postgres(sql, values)) => {
+                    sqlx::query_with(sql, values).execute(connection).await?;
+                }
+                _ => bail!("a statement was prepared for the other database"),
+            }
+        }
         self.run("COMMIT").await
-    }
-
-    async fn items(&mut self, steps: &[Step]) -> Result<()> {
-        for status in ["running", "succeeded"] {
-            let items = steps.iter().map(|step| step.item(status)).collect();
-            self.put(PUT_ITEMS, items).await?;
-        }
-        let ended = steps.last().map_or(0, |step| step.number + 1);
-        self.put(PUT_GROUPS, vec![group_row(ended)]).await
-    }
-
-    async fn put(&mut self, sql: &'static str, rows: Vec<Value>) -> Result<()> {
-        let rows = Value::Array(rows).to_string();
-        match self {
-            Self::Sqlite(connection) => {
-                let sql = sql.replace("{rows}", "json_each($1)");
-                let query = sqlx::query(AssertSqlSafe(sql)).bind(rows);
-                query.execute(connection).await?;
-            }
-            Self::Postgres(connection) => {
-                let taken_apart = "jsonb_array_elements(CAST($1 AS TEXT)::jsonb) AS row (value)";
-                let sql = sql.replace("{rows}", taken_apart);
-                let query = sqlx::query(AssertSqlSafe(sql)).bind(rows);
-                query.execute(connection).await?;
-            }
-        }
-        Ok(())
     }
 
     async fn run(&mut self, sql: &'static str) -> Result<()> {
@@ -300,4 +262,87 @@ impl Rows {
         }
         Ok(())
     }
+
+    /// Steps that the database knows to have ended.
+    async fn ended(&mut self) -> Result<i64> {
+        let sql = "SELECT count(*) FROM workflow_tasks WHERE status = 'completed'";
+        Ok(match self {
+            Self::Sqlite(connection) => sqlx::query_scalar(sql).fetch_one(connection).await?,
+            Self::Postgres(connection) => sqlx::query_scalar(sql).fetch_one(connection).await?,
+        })
+    }
+}
+
+async fn sqlite(url: &str) -> Result<SqliteConnection> {
+    let file = url
+        .strip_prefix("sqlite:///")
+        .context("the URL begins with `sqlite:///` or `postgresql:`")?;
+    let options = SqliteConnectOptions::new()
+        .filename(file)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true);
+    Ok(options.connect().await?)
+}
+
+fn arrays(columns: &[Column], rows: &[Row]) -> Result<PgArguments> {
+    let mut arguments = PgArguments::default();
+    for (place, column) in columns.iter().enumerate() {
+        let cells = rows
+            .iter()
+            .map(|row| row.get(place).unwrap_or(&Value::Null));
+        let added = match column {
+            Column::Text => arguments.add(cells.map(Value::as_str).collect::<Vec<_>>()),
+            Column::Number => arguments.add(cells.map(Value::as_i64).collect::<Vec<_>>()),
+            Column::Truth => arguments.add(cells.map(Value::as_bool).collect::<Vec<_>>()),
+        };
+        added.map_err(|problem| anyhow!("a value does not fit: {problem}"))?;
+    }
+    Ok(arguments)
+}
+
+const WATCHED: [&str; 6] = ["runs", "tasks", "groups", "items", "events", "notices"];
+
+async fn watch(connection: &mut SqliteConnection) -> Result<Value> {
+    let table = "CREATE TABLE bench_writes (kind TEXT PRIMARY KEY, count INTEGER, bytes INTEGER)";
+    sqlx::query(table).execute(&mut *connection).await?;
+    for kind in WATCHED {
+        let row = format!("INSERT INTO bench_writes VALUES ('{kind}', 0, 0)");
+        sqlx::query(AssertSqlSafe(row))
+            .execute(&mut *connection)
+            .await?;
+        for change in ["INSERT", "UPDATE"] {
+            let trigger = format!(
+                "CREATE TRIGGER bench_{kind}_{change} AFTER {change} ON workflow_{kind} BEGIN \
+                 UPDATE bench_writes SET count = count + 1, bytes = bytes + length(new.body) \
+                 WHERE kind = '{kind}'; END"
+            );
+            sqlx::query(AssertSqlSafe(trigger))
+                .execute(&mut *connection)
+                .await?;
+        }
+    }
+    Ok(json!({"watched": WATCHED}))
+}
+
+async fn writes(connection: &mut SqliteConnection) -> Result<Value> {
+    let rows = sqlx::query("SELECT kind, count, bytes FROM bench_writes");
+    let mut found = Map::new();
+    for row in rows.fetch_all(connection).await? {
+        let (count, bytes): (i64, i64) = (row.try_get(1)?, row.try_get(2)?);
+        found.insert(row.try_get(0)?, json!({"rows": count, "bytes": bytes}));
+    }
+    Ok(Value::Object(found))
+}
+
+/// Time on a CPU of all threads, in which the driver's are among: the first field of `schedstat`.
+fn cpu_seconds() -> Result<f64> {
+    let mut nanoseconds = 0.0;
+    for thread in std::fs::read_dir("/proc/self/task")? {
+        let text = std::fs::read_to_string(thread?.path().join("schedstat"))?;
+        let field = text.split_whitespace().next();
+        let time: f64 = field.context("a schedstat has fields")?.parse()?;
+        nanoseconds += time;
+    }
+    Ok(nanoseconds / 1e9)
 }

@@ -5,18 +5,17 @@ use std::process::Command;
 
 use anyhow::Result;
 
+use super::drawloom::Drawloom;
 use super::place::{Contender, Database, Place};
-use super::program::{self, Speed};
-use super::shape::{CONCURRENCY, Job, Shape};
-
-/// Items whose rows share a transaction when a foreach is under way.
-const ITEMS_GROUPED: usize = 256;
+use super::program::{self, Figures};
+use super::project::Project;
+use super::shape::{CONCURRENCY, ITEMS_CONCURRENCY, Job, Shape};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Grouping {
     /// As many steps in a transaction as the shape can have under way.
     Grouped,
-    /// Every step in a transaction of its own.
+    /// Every step in a transaction of its own: what an engine needs at least that shares no commit.
     Ungrouped,
 }
 
@@ -28,20 +27,22 @@ impl Grouping {
         match (self, shape) {
             (Self::Ungrouped, _) => Some(1),
             (Self::Grouped, Shape::Chain) => Some(CONCURRENCY),
-            (Self::Grouped, Shape::FanOut) => Some(ITEMS_GROUPED),
+            (Self::Grouped, Shape::FanOut) => Some(ITEMS_CONCURRENCY),
             (Self::Grouped, Shape::Loop) => None,
         }
     }
 }
 
 /// One way of writing the rows.
-pub(super) struct Floor {
+pub(super) struct Floor<'a> {
     pub(super) program: PathBuf,
+    /// Makes the tables, so that they are those of today.
+    pub(super) drawloom: &'a Drawloom,
     pub(super) database: Database,
     pub(super) grouping: Grouping,
 }
 
-impl Floor {
+impl Floor<'_> {
     pub(super) fn title(database: Database, grouping: Grouping) -> String {
         let grouping = match grouping {
             Grouping::Grouped => "grouped",
@@ -49,23 +50,28 @@ impl Floor {
         };
         format!("floor, {}, {grouping}", database.name())
     }
-}
 
-impl Contender for Floor {
-    fn name(&self) -> String {
-        Self::title(self.database, self.grouping)
-    }
-
-    fn measure(&self, job: Job, place: &Place<'_>) -> Result<Option<Speed>> {
+    pub(super) fn run(&self, job: Job, project: &Project<'_>) -> Result<Option<Figures>> {
         let Some(size) = self.grouping.size(job.shape) else {
             return Ok(None);
         };
         let mut command = Command::new(&self.program);
-        command.arg(place.url(self.database)?).args([
+        command.arg(project.database()).args([
             job.shape.word(),
             &job.count.to_string(),
             &size.to_string(),
         ]);
-        program::run(&mut command, job, &place.folder).map(Some)
+        program::run(&mut command, job, &project.folder).map(Some)
+    }
+}
+
+impl Contender for Floor<'_> {
+    fn name(&self) -> String {
+        Self::title(self.database, self.grouping)
+    }
+
+    fn measure(&self, job: Job, place: &Place<'_>) -> Result<Option<Figures>> {
+        let project = self.drawloom.project(place, self.database)?;
+        self.run(job, &project)
     }
 }

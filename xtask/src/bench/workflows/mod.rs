@@ -1,8 +1,9 @@
 //! `cargo xtask bench workflows`: our engine beside Restate, LangGraph and DBOS, and the floor below all.
 //!
 //! Three shapes of workflow, with steps that do nothing but return a small JSON, every one of them on the
-//! disk before it counts: a chain, a fan-out with a join, a loop. The contenders take turns, round after
-//! round, each in a fresh folder or database on the same disk. The peers time themselves without their
+//! disk before it counts: a chain, a fan-out with a join, a loop. Starting the runs is inside everybody's
+//! time, making tables inside nobody's. The contenders take turns, round after round, each in a fresh
+//! folder or database on the same disk, and the median counts. The peers time themselves without their
 //! start-up; ours is timed from outside with it.
 
 mod alone;
@@ -15,8 +16,11 @@ mod peers;
 mod place;
 mod postgres;
 mod program;
+mod project;
+mod quiet;
 mod shape;
 mod table;
+mod writes;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -24,19 +28,20 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, ensure};
 
 use super::scratch::Scratch;
-use drawloom::Drawloom;
+use drawloom::{Drawloom, Ours, Way};
 use floor::{Floor, Grouping};
 use options::{Options, Sides};
 use peers::{Engine, Peer, Peers};
 use place::{Contender, Database, Ground};
-use program::Speed;
-use shape::{Job, Jobs};
+use program::{Figures, Speed};
+use shape::Jobs;
 use table::{Row, Table};
 
 pub(crate) use options::Extent;
 
 pub(crate) fn run(root: &Path, extent: Extent) -> Result<ExitCode> {
     let options = Options::read(extent)?;
+    quiet::warn();
     let scratch = Scratch::open(root)?;
     let jobs = match options.extent {
         Extent::Full => Jobs::FULL,
@@ -54,22 +59,21 @@ pub(crate) fn run(root: &Path, extent: Extent) -> Result<ExitCode> {
         Sides::All => Some(Peers::open(root, &scratch, stage.path())?),
         Sides::Ours => None,
     };
-    let absent = drawloom.absent()?;
+    println!("{}\n{}", drawloom.version()?, ground.postgres_version()?);
     let mut contenders: Vec<Box<dyn Contender + '_>> = Vec::new();
-    if absent.is_none() {
-        contenders.extend(drawloom.contenders());
+    for way in Way::ALL {
+        let drawloom = &drawloom;
+        contenders.push(Box::new(Ours { drawloom, way }));
     }
     if let Some(peers) = &peers {
+        println!("{}", peers.versions()?.join("\n"));
         let peer = |engine| Box::new(Peer { engine, peers }) as Box<dyn Contender>;
         contenders.extend(Engine::ALL.map(peer));
     }
-    contenders.extend(floors(&floor));
-    let table = Table::new(&jobs.all(), measure(&contenders, &jobs.all(), &ground)?);
-    table.print(drawloom::SQLITE);
-    if let Some(reason) = absent {
-        println!("\nDrawloom's side was not measured, and no goal was judged: {reason}");
-        return Ok(ExitCode::FAILURE);
-    }
+    contenders.extend(floors(&floor, &drawloom));
+    writes::compare(&drawloom, &floor, &ground)?;
+    let table = Table::new(&jobs.all(), measure(&contenders, jobs, &ground)?);
+    table.print(&Way::Sqlite.name());
     let alone = alone::measure(&drawloom, &ground)?;
     let verdict = goals::judge(&table, jobs, &alone, options.sides);
     if options.extent == Extent::Quick {
@@ -110,12 +114,13 @@ fn build(scratch: &Scratch, extent: Extent, arguments: &[&str], binary: &str) ->
     Ok(scratch.target.join("debug").join(binary))
 }
 
-fn floors(program: &Path) -> Vec<Box<dyn Contender>> {
-    let mut floors: Vec<Box<dyn Contender>> = Vec::new();
+fn floors<'a>(program: &Path, drawloom: &'a Drawloom) -> Vec<Box<dyn Contender + 'a>> {
+    let mut floors: Vec<Box<dyn Contender + 'a>> = Vec::new();
     for database in Database::ALL {
         for grouping in Grouping::ALL {
             floors.push(Box::new(Floor {
                 program: program.to_owned(),
+                drawloom,
                 database,
                 grouping,
             }));
@@ -124,27 +129,40 @@ fn floors(program: &Path) -> Vec<Box<dyn Contender>> {
     floors
 }
 
-/// What one contender did in all rounds.
+/// What one contender did of one job, in all rounds.
 #[derive(Default)]
 struct Found {
-    speeds: Vec<(Job, Speed)>,
+    figures: Vec<Figures>,
     failures: usize,
+}
+
+impl Found {
+    /// Whoever was stopped once says nothing new by being stopped again.
+    fn was_stopped(&self) -> bool {
+        let mut speeds = self.figures.iter().map(|figures| figures.speed);
+        speeds.any(|speed| matches!(speed, Speed::Below(_)))
+    }
 }
 
 fn measure(
     contenders: &[Box<dyn Contender + '_>],
-    jobs: &[Job],
+    jobs: Jobs,
     ground: &Ground,
 ) -> Result<Vec<Row>> {
-    let rounds = jobs.iter().map(|job| job.rounds).max().unwrap_or_default();
-    let mut found: Vec<Found> = contenders.iter().map(|_| Found::default()).collect();
-    for round in 0..rounds {
-        println!("round {} of {rounds}; {}", round + 1, ground.disk()?);
+    let all = jobs.all();
+    let nothing = || all.map(|_| Found::default());
+    let mut found: Vec<[Found; 4]> = contenders.iter().map(|_| nothing()).collect();
+    println!();
+    for round in 1..=jobs.rounds {
+        println!("round {round} of {}; {}", jobs.rounds, ground.disk()?);
         for (contender, found) in contenders.iter().zip(&mut found) {
             println!("  {}", contender.name().trim());
-            for job in jobs.iter().filter(|job| round < job.rounds) {
+            for (job, found) in all.iter().zip(found) {
+                if found.was_stopped() {
+                    continue;
+                }
                 match contender.measure(*job, &ground.place()?) {
-                    Ok(speed) => found.speeds.extend(speed.map(|speed| (*job, speed))),
+                    Ok(figures) => found.figures.extend(figures),
                     // The others are worth knowing all the same; a goal without a figure is missed.
                     Err(problem) => {
                         println!("    FAILED {}: {problem:#}", job.name());
@@ -156,21 +174,12 @@ fn measure(
     }
     let rows = contenders.iter().zip(found).map(|(contender, found)| Row {
         name: contender.name(),
-        speeds: jobs
+        failures: found.iter().map(|found| found.failures).sum(),
+        figures: all
             .iter()
-            .filter_map(|job| Some((*job, median(*job, &found.speeds)?)))
+            .zip(&found)
+            .filter_map(|(job, found)| Some((*job, table::median(&found.figures)?)))
             .collect(),
-        failures: found.failures,
     });
     Ok(rows.collect())
-}
-
-fn median(job: Job, found: &[(Job, Speed)]) -> Option<Speed> {
-    let mut speeds: Vec<Speed> = found
-        .iter()
-        .filter(|(measured, _)| *measured == job)
-        .map(|(_, speed)| *speed)
-        .collect();
-    speeds.sort_by(|one, other| one.per_second().total_cmp(&other.per_second()));
-    speeds.get(speeds.len() / 2).copied()
 }

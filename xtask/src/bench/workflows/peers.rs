@@ -2,6 +2,8 @@
 //!
 //! The programs stand in `benches/workflows`. They time themselves, start-up left out, and say how many
 //! results arrived. Where the plain way to fan out is not an engine's fastest, the faster one is a row too.
+//! All keep every step on the disk before the next begins, as they do by default: Restate's log and
+//! PostgreSQL with fsync, SQLite with `synchronous=FULL`, LangGraph with `durability="sync"`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -11,7 +13,7 @@ use anyhow::{Context, Result};
 use super::super::scratch::Scratch;
 use super::place::{Contender, Database, Place};
 use super::postgres::free_port;
-use super::program::{self, Speed};
+use super::program::{self, Figures};
 use super::shape::{Job, Shape};
 
 const RESTATE: [&str; 2] = [
@@ -39,6 +41,9 @@ pub(super) enum Engine {
 }
 
 impl Engine {
+    /// Judged is the faster one.
+    pub(super) const RESTATES: [Self; 2] = [Self::Restate, Self::RestatePortions];
+
     pub(super) const ALL: [Self; 7] = [
         Self::Restate,
         Self::RestatePortions,
@@ -101,6 +106,22 @@ impl Peers {
         })
     }
 
+    /// What runs beside us, and what else it needs to.
+    pub(super) fn versions(&self) -> Result<Vec<String>> {
+        let mut versions: Vec<String> = RESTATE
+            .iter()
+            .chain(&PYTHON)
+            .map(ToString::to_string)
+            .collect();
+        for program in [&self.python, &self.node] {
+            let output = Command::new(program).arg("--version").output()?;
+            let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+            let name = program.file_name().unwrap_or_default().to_string_lossy();
+            versions.push(format!("{name} {version}"));
+        }
+        Ok(versions)
+    }
+
     fn python(&self, program: &str) -> Command {
         let mut command = Command::new(&self.python);
         command.arg(self.sources.join(program));
@@ -113,7 +134,7 @@ impl Contender for Peer<'_> {
         self.engine.name()
     }
 
-    fn measure(&self, job: Job, place: &Place<'_>) -> Result<Option<Speed>> {
+    fn measure(&self, job: Job, place: &Place<'_>) -> Result<Option<Figures>> {
         let Some(word) = self.engine.word(job.shape) else {
             return Ok(None);
         };

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::disk;
 use super::postgres::Cluster;
-use super::program::Speed;
+use super::program::Figures;
 use super::shape::Job;
 
 /// Something that does the jobs.
@@ -15,7 +15,7 @@ pub(super) trait Contender {
     fn name(&self) -> String;
 
     /// Does the job once; nothing where it has no way of its own to do it.
-    fn measure(&self, job: Job, place: &Place<'_>) -> Result<Option<Speed>>;
+    fn measure(&self, job: Job, place: &Place<'_>) -> Result<Option<Figures>>;
 }
 
 /// Where the engines' state may stand: a folder on the disk, and PostgreSQL.
@@ -44,6 +44,10 @@ impl Ground {
     pub(super) fn disk(&self) -> Result<String> {
         let page = disk::sync(&self.stage)?.as_secs_f64() * 1_000.0;
         Ok(format!("a page takes {page:.2} ms to be on the disk"))
+    }
+
+    pub(super) fn postgres_version(&self) -> Result<String> {
+        self.cluster.version()
     }
 
     pub(super) fn place(&self) -> Result<Place<'_>> {

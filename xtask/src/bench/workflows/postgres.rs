@@ -67,6 +67,11 @@ impl Cluster {
         Ok(cluster)
     }
 
+    pub(super) fn version(&self) -> Result<String> {
+        let output = self.program("postgres").arg("--version").output()?;
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
     /// The URL of an empty database.
     pub(super) fn database(&self, name: &str) -> Result<String> {
         let mut createdb = self.program("createdb");

@@ -34,8 +34,16 @@ impl Speed {
     }
 }
 
+/// What doing a job took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Figures {
+    pub(super) speed: Speed,
+    /// User and system time of all its processes but the database's server, where it is known.
+    pub(super) cpu: Option<Duration>,
+}
+
 /// Runs the program, which prints `{"steps", "done", "seconds"}` as its last line.
-pub(super) fn run(command: &mut Command, job: Job, folder: &Path) -> Result<Speed> {
+pub(super) fn run(command: &mut Command, job: Job, folder: &Path) -> Result<Figures> {
     let program = command.get_program().to_string_lossy().into_owned();
     let (output, log) = (folder.join("output.txt"), folder.join("log.txt"));
     let mut child = command
@@ -53,7 +61,10 @@ pub(super) fn run(command: &mut Command, job: Job, folder: &Path) -> Result<Spee
             child.kill()?;
             child.wait()?;
             let limit = Duration::from_secs(SECONDS_MAX);
-            return Ok(Speed::Below(Speed::of(job, limit).per_second()));
+            return Ok(Figures {
+                speed: Speed::Below(Speed::of(job, limit).per_second()),
+                cpu: None,
+            });
         }
         std::thread::sleep(PAUSE);
     };
@@ -65,7 +76,7 @@ pub(super) fn run(command: &mut Command, job: Job, folder: &Path) -> Result<Spee
 }
 
 /// A program that lost a result has done another job, and is not measured.
-fn read(output: &str, job: Job) -> Result<Speed> {
+fn read(output: &str, job: Job) -> Result<Figures> {
     let line = output.lines().last().context("it printed nothing")?;
     let figures: Value = serde_json::from_str(line).context("its last line is not JSON")?;
     let expected = u64::try_from(job.steps())?;
@@ -79,11 +90,15 @@ fn read(output: &str, job: Job) -> Result<Speed> {
     let seconds = figures["seconds"]
         .as_f64()
         .context("it named no `seconds`")?;
-    Ok(Speed::of(job, Duration::from_secs_f64(seconds)))
+    let cpu = figures["cpu_seconds"].as_f64();
+    Ok(Figures {
+        speed: Speed::of(job, Duration::from_secs_f64(seconds)),
+        cpu: cpu.map(Duration::from_secs_f64),
+    })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
-fn as_f64(count: usize) -> f64 {
+pub(super) fn as_f64(count: usize) -> f64 {
     count as f64
 }
 
@@ -106,7 +121,8 @@ mod tests {
             ("", None),
         ];
         for (output, expected) in cases {
-            let found = read(output, Jobs::FULL.chain).ok().map(Speed::per_second);
+            let found = read(output, Jobs::FULL.chain).ok();
+            let found = found.map(|figures| figures.speed.per_second());
             assert_eq!(found, expected, "{output}");
         }
     }

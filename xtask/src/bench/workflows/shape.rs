@@ -2,6 +2,8 @@
 
 /// Runs of a chain that are under way at a time, in every engine.
 pub(super) const CONCURRENCY: usize = 8;
+/// Items of a fan-out that are under way at a time, in every engine that has a limit.
+pub(super) const ITEMS_CONCURRENCY: usize = 256;
 pub(super) const CHAIN_STEPS: usize = 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +32,16 @@ impl Shape {
 pub(super) struct Job {
     pub(super) shape: Shape,
     pub(super) count: usize,
-    /// Each figure is the median of so many.
-    pub(super) rounds: usize,
 }
 
 impl Job {
+    pub(super) fn runs(self) -> usize {
+        match self.shape {
+            Shape::Chain => self.count,
+            Shape::FanOut | Shape::Loop => 1,
+        }
+    }
+
     pub(super) fn steps(self) -> usize {
         match self.shape {
             Shape::Chain => self.count * CHAIN_STEPS,
@@ -58,54 +65,28 @@ pub(super) struct Jobs {
     pub(super) few: Job,
     pub(super) many: Job,
     pub(super) round: Job,
+    /// Each figure is the median of so many, whoever's it is.
+    pub(super) rounds: usize,
 }
 
 impl Jobs {
-    pub(super) const FULL: Self = Self {
-        chain: Job {
-            shape: Shape::Chain,
-            count: 200,
-            rounds: 3,
-        },
-        few: Job {
-            shape: Shape::FanOut,
-            count: 1_000,
-            rounds: 3,
-        },
-        many: Job {
-            shape: Shape::FanOut,
-            count: 10_000,
-            rounds: 1,
-        },
-        round: Job {
-            shape: Shape::Loop,
-            count: 100,
-            rounds: 3,
-        },
-    };
+    pub(super) const FULL: Self = Self::of([200, 1_000, 10_000, 100], 3);
 
     /// A tenth of it and less, once, to see whether everything works.
-    pub(super) const QUICK: Self = Self {
-        chain: Job {
-            count: 20,
-            rounds: 1,
-            ..Self::FULL.chain
-        },
-        few: Job {
-            count: 100,
-            rounds: 1,
-            ..Self::FULL.few
-        },
-        many: Job {
-            count: 300,
-            ..Self::FULL.many
-        },
-        round: Job {
-            count: 50,
-            rounds: 1,
-            ..Self::FULL.round
-        },
-    };
+    pub(super) const QUICK: Self = Self::of([20, 100, 300, 50], 1);
+
+    const fn of([chain, few, many, round]: [usize; 4], rounds: usize) -> Self {
+        const fn job(shape: Shape, count: usize) -> Job {
+            Job { shape, count }
+        }
+        Self {
+            chain: job(Shape::Chain, chain),
+            few: job(Shape::FanOut, few),
+            many: job(Shape::FanOut, many),
+            round: job(Shape::Loop, round),
+            rounds,
+        }
+    }
 
     pub(super) fn all(self) -> [Job; 4] {
         [self.chain, self.few, self.many, self.round]

@@ -1,0 +1,359 @@
+//! The rows of the floor: what our engine keeps of the three shapes, transaction by transaction.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Result, bail};
+use serde_json::{Value, json};
+
+use super::{EVENTS, GROUPS, INPUTS, ITEMS, Kind, NO_LONGER_READY, NOTICES, READY, RUNS, TASKS};
+
+const CHAIN_STEPS: usize = 10;
+/// Runs of a chain that are under way at a time.
+const RUNS_AT_A_TIME: usize = 8;
+/// When something happened; any number is as long as another.
+const AT_MS: u64 = 1_800_000_000_000;
+pub(crate) const WORKFLOW: &str =
+    "0da6e5c10c5c271f810834996414c44447e5bca03fbc019c59c8fb6a136ca194";
+
+pub(crate) type Row = Vec<Value>;
+
+/// Rows of a kind, for one statement.
+pub(crate) struct Put(pub(crate) &'static Kind, pub(crate) Vec<Row>);
+
+pub(crate) struct Job {
+    shape: Shape,
+    pub(crate) steps: Vec<Step>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Chain,
+    FanOut,
+    Loop,
+}
+
+/// One step of one run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Step {
+    shape: Shape,
+    run: usize,
+    number: usize,
+    is_last: bool,
+}
+
+/// How far a task has come.
+#[derive(Clone, Copy)]
+enum Stage {
+    Created,
+    Claimed,
+    Ended,
+}
+
+impl Job {
+    pub(crate) fn new(shape: &str, count: usize) -> Result<Self> {
+        let (shape, runs, steps_each) = match shape {
+            "chain" => (Shape::Chain, count, CHAIN_STEPS),
+            "fan-out" => (Shape::FanOut, 1, count),
+            "loop" => (Shape::Loop, 1, count),
+            other => bail!("there is no shape `{other}`"),
+        };
+        let runs: Vec<usize> = (0..runs).collect();
+        // Runs that are under way together take turns.
+        let mut steps = Vec::new();
+        for together in runs.chunks(RUNS_AT_A_TIME) {
+            for number in 0..steps_each {
+                steps.extend(together.iter().map(|run| Step {
+                    shape,
+                    run: *run,
+                    number,
+                    is_last: number + 1 == steps_each,
+                }));
+            }
+        }
+        Ok(Self { shape, steps })
+    }
+
+    /// What each transaction writes: some steps end, and as many begin.
+    pub(crate) fn transactions(&self, group: usize) -> Vec<Vec<Put>> {
+        let mut told = vec![0; self.steps.len()];
+        let mut transactions = Vec::new();
+        let mut under_way: &[Step] = &[];
+        for begun in self.steps.chunks(group).chain([&[] as &[Step]]) {
+            transactions.push(self.transaction(under_way, begun, &mut told));
+            under_way = begun;
+        }
+        transactions
+    }
+
+    /// Rows of a kind are one statement, but for those that change twice.
+    fn transaction(&self, ended: &[Step], begun: &[Step], told: &mut [u64]) -> Vec<Put> {
+        let is_first = ended.is_empty();
+        let new: Vec<usize> = match self.shape {
+            Shape::FanOut if is_first => vec![0],
+            Shape::FanOut => Vec::new(),
+            _ => begun
+                .iter()
+                .filter(|step| step.number == 0)
+                .map(|step| step.run)
+                .collect(),
+        };
+        let done = ended.iter().filter(|step| step.is_last);
+        let done: Vec<usize> = done.map(|step| step.run).collect();
+        let mut events = Vec::new();
+        let mut tell = |run: usize, what: Value| {
+            told[run] += 1;
+            events.push(event_row(run, told[run], &what));
+        };
+        for run in &new {
+            tell(
+                *run,
+                json!({"what": "run_started", "workflow": WORKFLOW, "parent": null}),
+            );
+        }
+        ended.iter().for_each(|step| step.tell_end(&mut tell));
+        begun.iter().for_each(|step| step.tell_begin(&mut tell));
+        for run in &done {
+            tell(
+                *run,
+                json!({"what": "run_ended", "status": "completed", "reason": null}),
+            );
+        }
+        let runs: BTreeSet<usize> = ended.iter().chain(begun).map(|step| step.run).collect();
+        let runs = runs
+            .iter()
+            .map(|run| run_row(*run, told[*run], done.contains(run)));
+        let stage = |steps: &[Step], stage| -> Vec<Row> {
+            steps.iter().map(|step| step.task_row(stage)).collect()
+        };
+        let mut changed = stage(ended, Stage::Ended);
+        changed.extend(stage(begun, Stage::Created));
+        let mut puts = vec![
+            Put(&RUNS, runs.collect()),
+            Put(
+                &INPUTS,
+                new.iter().map(|run| self.input_row(*run)).collect(),
+            ),
+            Put(&TASKS, changed),
+            Put(&READY, begun.iter().map(|step| step.ready_row()).collect()),
+        ];
+        if self.shape == Shape::FanOut {
+            puts.push(Put(&GROUPS, vec![self.group_row(ended)]));
+            puts.push(Put(&ITEMS, self.item_rows(ended, begun, is_first)));
+        }
+        puts.push(Put(&TASKS, stage(begun, Stage::Claimed)));
+        puts.push(Put(
+            &NO_LONGER_READY,
+            begun.iter().map(|step| vec![json!(step.id())]).collect(),
+        ));
+        puts.push(Put(&EVENTS, events));
+        puts.push(Put(
+            &NOTICES,
+            done.iter().map(|run| notice_row(*run)).collect(),
+        ));
+        puts.retain(|Put(_, rows)| !rows.is_empty());
+        puts
+    }
+
+    /// Items are known before the first begins.
+    fn item_rows(&self, ended: &[Step], begun: &[Step], is_first: bool) -> Vec<Row> {
+        let mut rows: Vec<Row> = Vec::new();
+        rows.extend(ended.iter().map(|step| step.item_row("succeeded", 0)));
+        rows.extend(begun.iter().map(|step| step.item_row("running", 1)));
+        if is_first {
+            let waiting = self.steps.iter().filter(|step| !begun.contains(step));
+            rows.extend(waiting.map(|step| step.item_row("waiting", 0)));
+        }
+        rows
+    }
+
+    fn group_row(&self, ended: &[Step]) -> Row {
+        let succeeded = ended.last().map_or(0, |step| step.number + 1);
+        let id = format!("{}/Each", run_id(0));
+        let body = json!({
+            "id": id, "total": self.steps.len(), "next": succeeded, "running": 256,
+            "succeeded": succeeded, "failed": 0, "closed": false,
+        });
+        vec![json!(id), json!(body.to_string())]
+    }
+
+    fn input_row(&self, run: usize) -> Row {
+        let input = match self.shape {
+            Shape::Chain => json!({}),
+            Shape::Loop => json!({"rounds": self.steps.len()}),
+            Shape::FanOut => {
+                let items: Vec<Value> = (0..self.steps.len()).map(|id| json!({"id": id})).collect();
+                json!({"items": items})
+            }
+        };
+        vec![json!(run_id(run)), json!(input.to_string())]
+    }
+}
+
+impl Step {
+    fn path(self) -> String {
+        match self.shape {
+            Shape::FanOut => format!("Each[{}]/", self.number),
+            Shape::Chain | Shape::Loop => String::new(),
+        }
+    }
+
+    fn place(self) -> String {
+        let (run, number) = (run_id(self.run), self.number);
+        match self.shape {
+            Shape::Chain => format!("{run}/S{}", number + 1),
+            Shape::FanOut => format!("{run}/{}Item", self.path()),
+            Shape::Loop => format!("{run}/Work"),
+        }
+    }
+
+    fn visit(self) -> usize {
+        match self.shape {
+            Shape::Loop => self.number + 1,
+            Shape::Chain | Shape::FanOut => 1,
+        }
+    }
+
+    fn id(self) -> String {
+        match self.visit() {
+            1 => self.place(),
+            visit => format!("{}~{visit}", self.place()),
+        }
+    }
+
+    fn from(self) -> Option<String> {
+        if self.shape == Shape::FanOut {
+            return None;
+        }
+        let number = self.number.checked_sub(1)?;
+        Some(Self { number, ..self }.id())
+    }
+
+    fn task_row(self, stage: Stage) -> Row {
+        let (status, ready_ms, lease_ms, fence) = match stage {
+            Stage::Created => ("pending", Some(AT_MS), None, 0),
+            Stage::Claimed => ("in_progress", None, Some(AT_MS), 1),
+            Stage::Ended => ("completed", None, None, 1),
+        };
+        let is_ended = matches!(stage, Stage::Ended);
+        let lease = lease_ms.map(|until_ms| json!({"worker": "12345", "until_ms": until_ms}));
+        let body = json!({
+            "id": self.id(), "kind": "work", "execution": "automated", "status": status,
+            "from": self.from(), "ready_ms": AT_MS, "attempt": fence, "fence": fence, "lease": lease,
+            "assignee": null, "fallen_back": false, "turns": 0, "note": null,
+            "output": is_ended.then(|| json!({"ok": true})), "partial": false, "failure": null,
+            "hold": null, "tags": [], "arrivals": [], "passed": [],
+            "spent": {"tokens": 0, "micros": 0}, "created_ms": AT_MS,
+            "ended_ms": is_ended.then_some(AT_MS),
+        });
+        let place = [self.id(), run_id(self.run), self.path(), self.place()];
+        let mut row: Row = place.into_iter().map(Value::String).collect();
+        row.extend([
+            json!(self.visit()),
+            json!(status),
+            Value::Null,
+            json!(ready_ms),
+        ]);
+        row.extend([
+            json!(lease_ms),
+            json!(fence),
+            json!(!is_ended),
+            json!(body.to_string()),
+        ]);
+        row
+    }
+
+    fn ready_row(self) -> Row {
+        vec![
+            json!(self.id()),
+            json!(run_id(self.run)),
+            json!(AT_MS),
+            Value::Null,
+        ]
+    }
+
+    fn item_row(self, status: &str, active: usize) -> Row {
+        let group = format!("{}/Each", run_id(self.run));
+        let body = json!({
+            "group": group, "index": self.number, "value": {"id": self.number}, "status": status,
+            "active": active, "result": (status == "succeeded").then(|| self.id()), "failure": null,
+        });
+        vec![json!(group), json!(self.number), json!(body.to_string())]
+    }
+
+    fn tell_begin(self, tell: &mut impl FnMut(usize, Value)) {
+        let task = self.id();
+        if self.shape == Shape::FanOut {
+            let group = format!("{}/Each", run_id(self.run));
+            tell(
+                self.run,
+                json!({"what": "item_started", "group": group, "index": self.number}),
+            );
+        }
+        let from = self.from();
+        let created = json!({"what": "task_created", "task": task, "kind": "work",
+            "begin": "pending", "from": from});
+        tell(self.run, created);
+        let claimed = json!({"what": "task_moved", "task": task, "by": "claim", "attempt": 1,
+            "why": "12345"});
+        tell(self.run, claimed);
+    }
+
+    fn tell_end(self, tell: &mut impl FnMut(usize, Value)) {
+        let task = self.id();
+        let ended = json!({"what": "task_moved", "task": task, "by": "complete", "attempt": 1});
+        tell(self.run, ended);
+        match self.shape {
+            Shape::Chain => {}
+            Shape::FanOut => {
+                let group = format!("{}/Each", run_id(self.run));
+                let ended = json!({"what": "item_ended", "group": group, "index": self.number,
+                    "status": "succeeded"});
+                tell(self.run, ended);
+            }
+            Shape::Loop => {
+                let values = json!([["output.round", self.number], ["input.rounds", 100]]);
+                let evaluated = json!([{"condition": "output.round < input.rounds",
+                    "result": true, "values": values}]);
+                let decided = json!({"what": "decided", "decision": "Again", "after": task,
+                    "to": "Work", "evaluated": evaluated});
+                tell(self.run, decided);
+            }
+        }
+    }
+}
+
+fn run_id(run: usize) -> String {
+    format!("42dcc07c{run:09x}")
+}
+
+fn run_row(run: usize, told: u64, is_ended: bool) -> Row {
+    let id = run_id(run);
+    let status = if is_ended { "completed" } else { "running" };
+    let body = json!({
+        "id": id, "workflow": WORKFLOW, "status": status, "reason": null, "pause": null,
+        "result": null, "parent": null, "depth": 0, "assignee": null, "tags": [], "active": 1,
+        "seq": told, "spent": {"tokens": 0, "micros": 0}, "created_ms": AT_MS,
+        "ended_ms": is_ended.then_some(AT_MS),
+    });
+    vec![
+        json!(id),
+        json!(WORKFLOW),
+        json!(status),
+        json!(AT_MS),
+        json!(body.to_string()),
+    ]
+}
+
+fn event_row(run: usize, seq: u64, what: &Value) -> Row {
+    let run = run_id(run);
+    let body = json!({"run": run, "seq": seq, "at_ms": AT_MS, "what": what}).to_string();
+    vec![json!(run), json!(seq), json!(body)]
+}
+
+fn notice_row(run: usize) -> Row {
+    let body = json!({
+        "run": run_id(run), "task": null, "kind": "run_completed",
+        "message": "The run is completed.", "assignee": null,
+    });
+    vec![json!(body.to_string())]
+}

@@ -1,0 +1,271 @@
+//! A project in which `drawloom` runs: runs are started in it, worked on, and looked at when they end.
+
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+use wait4::Wait4 as _;
+
+use super::super::measure;
+use super::drawloom::Drawloom;
+use super::program::{Figures, Speed};
+use super::shape::{CHAIN_STEPS, CONCURRENCY, Job, Shape};
+
+/// Runs that have not ended by then never will.
+const WAIT_MAX: Duration = Duration::from_secs(180);
+/// Looking takes a process, and has its share of what is measured.
+const PAUSE: Duration = Duration::from_millis(250);
+
+pub(super) struct Project<'a> {
+    pub(super) drawloom: &'a Drawloom,
+    pub(super) folder: PathBuf,
+    /// That of PostgreSQL; the file in the project if there is none.
+    pub(super) url: Option<String>,
+}
+
+/// How many workers do the work, and how many tasks each at a time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Crew {
+    pub(super) workers: usize,
+    pub(super) concurrency: usize,
+}
+
+impl Project<'_> {
+    /// The tables are made by `drawloom` before a clock runs, as the peers make theirs.
+    pub(super) fn make_tables(&self) -> Result<()> {
+        let mut command = self.command(&["runs", "list"]);
+        measure::run(&mut command, &self.folder.join("log.txt"))?;
+        Ok(())
+    }
+
+    /// The database, as others than `drawloom` are told of it.
+    pub(super) fn database(&self) -> String {
+        let file = self.folder.join(".drawloom/drawloom.db");
+        let file = || format!("sqlite:///{}", file.display());
+        self.url.clone().unwrap_or_else(file)
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.drawloom.program);
+        command.args(words).current_dir(&self.folder);
+        if let Some(url) = &self.url {
+            command.env("DRAWLOOM_DATABASE_URL", url);
+        }
+        command
+    }
+
+    fn write_input(&self, job: Job) -> Result<()> {
+        let input = match job.shape {
+            Shape::Chain => json!({}),
+            Shape::FanOut => {
+                let items: Vec<Value> = (0..job.count).map(|id| json!({ "id": id })).collect();
+                json!({ "items": items })
+            }
+            Shape::Loop => json!({ "rounds": job.count }),
+        };
+        Ok(std::fs::write(
+            self.folder.join("input.json"),
+            input.to_string(),
+        )?)
+    }
+
+    /// The command that starts a run of the job's shape.
+    fn start(&self, job: Job) -> Command {
+        let workflow = format!("{}.mmd", job.shape.word());
+        let mut command = self.command(&["workflow", "start"]);
+        command
+            .arg(self.drawloom.sources.join(workflow))
+            .args(["--input", "@input.json"]);
+        command
+    }
+
+    /// One process starts the run and works until it has ended.
+    pub(super) fn start_and_wait(&self, job: Job) -> Result<Figures> {
+        self.write_input(job)?;
+        let began = Instant::now();
+        let mut command = self.start(job);
+        command.arg("--wait");
+        let cost = measure::run(&mut command, &self.folder.join("log.txt"))?;
+        let took = began.elapsed();
+        self.ended(1)?.context("the run has not ended")?;
+        Ok(Figures {
+            speed: Speed::of(job, took),
+            cpu: Some(cost.cpu),
+        })
+    }
+
+    pub(super) fn start_one(&self, job: Job) -> Result<()> {
+        self.write_input(job)?;
+        measure::run(&mut self.start(job), &self.folder.join("log.txt"))?;
+        Ok(())
+    }
+
+    /// Workers do the runs while callers start them, as many at a time as the peers have. The time is
+    /// from before the first process to the end that the last run has in the database.
+    pub(super) fn work(&self, job: Job, crew: Crew) -> Result<Figures> {
+        self.write_input(job)?;
+        let (clock, began) = (now_ms()?, Instant::now());
+        let workers = (0..crew.workers)
+            .map(|number| self.worker(crew.concurrency, &format!("worker{number}.txt")))
+            .collect::<Result<Vec<_>>>()?;
+        let mut cpu = self.start_all(job)?;
+        let ended_ms = loop {
+            if let Some(ended_ms) = self.ended(job.runs())? {
+                break ended_ms;
+            }
+            ensure!(
+                began.elapsed() < WAIT_MAX,
+                "the runs have not ended after {} s",
+                WAIT_MAX.as_secs()
+            );
+            std::thread::sleep(PAUSE);
+        };
+        for worker in workers {
+            cpu += worker.stop()?;
+        }
+        let took = Duration::from_millis(ended_ms.saturating_sub(clock));
+        Ok(Figures {
+            speed: Speed::of(job, took),
+            cpu: Some(cpu),
+        })
+    }
+
+    /// Starts all runs, each with a process of its own, and says what CPU time that took.
+    fn start_all(&self, job: Job) -> Result<Duration> {
+        let started = AtomicUsize::new(0);
+        let caller = |number: usize| -> Result<Duration> {
+            let log = self.folder.join(format!("caller{number}.txt"));
+            let mut cpu = Duration::ZERO;
+            while started.fetch_add(1, Ordering::Relaxed) < job.runs() {
+                cpu += measure::run(&mut self.start(job), &log)?.cpu;
+            }
+            Ok(cpu)
+        };
+        let caller = &caller;
+        std::thread::scope(|scope| {
+            let callers: Vec<_> = (0..CONCURRENCY)
+                .map(|number| scope.spawn(move || caller(number)))
+                .collect();
+            let mut cpu = Duration::ZERO;
+            for called in callers {
+                let called = called.join();
+                cpu += called.map_err(|_| anyhow::anyhow!("a caller panicked"))??;
+            }
+            Ok(cpu)
+        })
+    }
+
+    pub(super) fn worker(&self, concurrency: usize, log: &str) -> Result<Worker> {
+        let log = std::fs::File::create(self.folder.join(log))?;
+        let child = self
+            .command(&["worker", "--concurrency", &concurrency.to_string()])
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()
+            .context("cannot start a worker")?;
+        Ok(Worker { child: Some(child) })
+    }
+
+    /// When the last of `count` runs was completed; nothing while one is under way.
+    fn ended(&self, count: usize) -> Result<Option<u64>> {
+        let limit = (count + 1).to_string();
+        let runs = self.json(&["runs", "list", "--json", "--limit", &limit])?;
+        let runs = runs["runs"]
+            .as_array()
+            .context("`runs list --json` lists no runs")?;
+        ensure!(runs.len() == count, "{} runs of {count}", runs.len());
+        let mut last = 0;
+        for run in runs {
+            match run["status"].as_str() {
+                Some("completed") => {}
+                Some("pending" | "running") => return Ok(None),
+                _ => bail!("a run went wrong: {run}"),
+            }
+            let ended = run["ended_ms"].as_u64().context("a run names its end")?;
+            last = last.max(ended);
+        }
+        Ok(Some(last))
+    }
+
+    /// A run that lost something has done another job, and is not measured.
+    pub(super) fn check(&self, job: Job) -> Result<()> {
+        let runs = self.json(&["runs", "list", "--json", "--limit", "1"])?;
+        let last = runs["runs"][0]["result"]
+            .as_str()
+            .context("a run that ended has a result")?;
+        let shown = self.json(&["tasks", "show", last, "--json"])?;
+        let output = &shown["task"]["output"];
+        let is_whole = match job.shape {
+            Shape::Chain => output["ok"] == true && last.ends_with(&format!("/S{CHAIN_STEPS}")),
+            Shape::FanOut => output["counts"]["succeeded"] == job.count,
+            Shape::Loop => output["round"] == job.count,
+        };
+        ensure!(is_whole, "{last} gave something else: {output}");
+        Ok(())
+    }
+
+    /// When the one run there is had its first task claimed, if it had.
+    pub(super) fn first_claim_ms(&self) -> Result<Option<u64>> {
+        let shown = self.json(&["runs", "show", "last", "--json"])?;
+        let events = shown["events"].as_array().context("a run has events")?;
+        let claim = events
+            .iter()
+            .find(|event| event["event"] == "task_moved" && event["by"] == "claim");
+        Ok(claim.and_then(|event| event["atMs"].as_u64()))
+    }
+
+    fn json(&self, words: &[&str]) -> Result<Value> {
+        let output = self.command(words).stdin(Stdio::null()).output()?;
+        ensure!(
+            output.status.success(),
+            "drawloom {} failed ({}):\n{}",
+            words.join(" "),
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        );
+        serde_json::from_slice(&output.stdout)
+            .with_context(|| format!("drawloom {} printed no JSON", words.join(" ")))
+    }
+}
+
+/// A worker, killed when it is not wanted any more: it must be able to bear that.
+pub(super) struct Worker {
+    child: Option<Child>,
+}
+
+impl Worker {
+    pub(super) fn id(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
+    }
+
+    /// Ends it, and says what CPU time it has used.
+    fn stop(mut self) -> Result<Duration> {
+        let Some(mut child) = self.child.take() else {
+            return Ok(Duration::ZERO);
+        };
+        child.kill()?;
+        let used = child.wait4()?.rusage;
+        Ok(used.utime + used.stime)
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let Some(child) = &mut self.child else {
+            return;
+        };
+        let ended = child.kill().and_then(|()| child.wait());
+        if let Err(problem) = ended {
+            println!("a worker was not stopped: {problem}");
+        }
+    }
+}
+
+pub(super) fn now_ms() -> Result<u64> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+    Ok(u64::try_from(now.as_millis())?)
+}

@@ -1,0 +1,121 @@
+//! What is written for a step, counted in the database: the floor must write what our engine writes.
+//!
+//! Triggers count in SQLite, outside of all that is timed. The rows of runs and foreachs are not compared:
+//! they are written once in a transaction, and how many transactions there are is what is measured.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use super::drawloom::{Drawloom, Ours, Way};
+use super::floor::{Floor, Grouping};
+use super::place::{Database, Ground};
+use super::program::as_f64;
+use super::project::Project;
+use super::shape::{Job, Shape};
+
+/// Few enough to be quick, and enough that what is written once does not count.
+const JOBS: [(Job, Grouping); 3] = [
+    (job(Shape::Chain, 16), Grouping::Grouped),
+    (job(Shape::FanOut, 1_000), Grouping::Grouped),
+    (job(Shape::Loop, 100), Grouping::Ungrouped),
+];
+const KINDS: [&str; 5] = ["tasks", "events", "items", "runs", "groups"];
+const COMPARED: usize = 3;
+/// How far the floor may be off before it has to be mended.
+const DEVIATION_MAX: f64 = 0.05;
+
+const fn job(shape: Shape, count: usize) -> Job {
+    Job { shape, count }
+}
+
+/// Prints rows and bytes of a step by kind, ours above the floor's.
+pub(super) fn compare(drawloom: &Drawloom, floor: &Path, ground: &Ground) -> Result<()> {
+    print!("\n{:<34}", "rows written for a step (bytes)");
+    for kind in KINDS {
+        print!("{kind:>14}");
+    }
+    println!();
+    for (job, grouping) in JOBS {
+        let ours = Ours {
+            drawloom,
+            way: Way::Sqlite,
+        };
+        let found = watch(drawloom, floor, ground, |project| {
+            ours.run(job, project).map(drop)
+        })?;
+        print(&format!("drawloom, {}", job.name()), &found, job);
+        let bare = Floor {
+            program: floor.to_owned(),
+            drawloom,
+            database: Database::Sqlite,
+            grouping,
+        };
+        let written = watch(drawloom, floor, ground, |project| {
+            bare.run(job, project).map(drop)
+        })?;
+        print("  the floor", &written, job);
+        for (kind, (ours, floor)) in KINDS.iter().zip(found.iter().zip(&written)).take(COMPARED) {
+            if differs(ours.bytes, floor.bytes) || differs(ours.rows, floor.rows) {
+                println!("  WARNING: the floor writes other {kind}: mend its rows");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy)]
+struct Written {
+    rows: f64,
+    bytes: f64,
+}
+
+fn differs(one: f64, other: f64) -> bool {
+    (one - other).abs() > DEVIATION_MAX * one.max(other)
+}
+
+fn print(name: &str, written: &[Written], job: Job) {
+    print!("  {name:<32}");
+    let steps = as_f64(job.steps());
+    for Written { rows, bytes } in written {
+        let cell = format!("{:.2} ({:.0})", rows / steps, bytes / steps);
+        print!("{cell:>14}");
+    }
+    println!();
+}
+
+fn watch(
+    drawloom: &Drawloom,
+    floor: &Path,
+    ground: &Ground,
+    work: impl FnOnce(&Project<'_>) -> Result<()>,
+) -> Result<Vec<Written>> {
+    let project = drawloom.project(&ground.place()?, Database::Sqlite)?;
+    let url = project.database();
+    ask(floor, "watch", &url)?;
+    work(&project)?;
+    let writes = ask(floor, "writes", &url)?;
+    let figure = |kind: &str, name: &str| {
+        let figure = writes[kind][name].as_f64();
+        figure.with_context(|| format!("the floor counted no {name} of {kind}"))
+    };
+    let written = KINDS.iter().map(|kind| {
+        Ok(Written {
+            rows: figure(kind, "rows")?,
+            bytes: figure(kind, "bytes")?,
+        })
+    });
+    written.collect()
+}
+
+fn ask(floor: &Path, word: &str, url: &str) -> Result<Value> {
+    let output = Command::new(floor).args([word, url]).output()?;
+    ensure!(
+        output.status.success(),
+        "the floor cannot {word}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
