@@ -11,6 +11,7 @@
 
 mod bench;
 mod order;
+mod soak;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -32,6 +33,9 @@ Usage: cargo xtask COMMAND
   bench templates   drawloom's template engine beside edge.js and minijinja, in process
   bench workflows   drawloom's workflows beside Restate, LangGraph, DBOS and the floor; with `quick`
                     a tenth of it with development builds, to see that all of it works
+  soak [MINUTES] [PART]
+                    simulations with fresh seeds, and workers and their server killed in loops, for
+                    30 minutes if none are given; PART is simulation, sqlite or postgres
 ";
 
 fn main() -> Result<ExitCode> {
@@ -49,6 +53,7 @@ fn main() -> Result<ExitCode> {
         ["bench", "templates"] => bench::templates::run(&root),
         ["bench", "workflows"] => bench::workflows::run(&root, Extent::Full),
         ["bench", "workflows", "quick"] => bench::workflows::run(&root, Extent::Quick),
+        ["soak", words @ ..] => soak::run(&soak::Wish::read(words)?),
         _ => {
             print!("{USAGE}");
             Ok(ExitCode::from(64))

@@ -1,5 +1,16 @@
 //! Workers that die, and work that is stopped: nothing is lost, nothing happens twice.
 
+#[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../../../flow/tests/simulation/chance.rs"]
+mod chance;
+
+#[path = "../postgres/storm.rs"]
+mod storm;
+
+#[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../postgres/yard.rs"]
+mod yard;
+
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -9,6 +20,9 @@ use serde_json::json;
 
 use crate::project::Project;
 use crate::weave::{bare, document, result};
+use chance::Chance;
+use storm::{Ground, Storm, Struck, storms};
+use yard::Yard;
 
 const ITEMS: usize = 12;
 
@@ -130,4 +144,28 @@ fn a_worker_that_is_asked_to_stop_gives_its_tasks_back() {
     });
     let shown = document(&project.run("tasks show last/A --json"));
     assert_eq!(shown["task"]["status"], "pending", "{shown}");
+}
+
+/// A file has no server that could be struck.
+struct File;
+
+impl Ground for File {
+    fn yard(&mut self, _seed: u64) -> Yard {
+        Yard::new(None)
+    }
+
+    fn strike(&mut self, _chance: &mut Chance) -> Struck {
+        Struck::Nothing
+    }
+}
+
+#[test]
+fn three_workers_are_killed_and_nothing_is_lost_or_done_twice() {
+    let storm = Storm {
+        seed: 1,
+        runs: 20,
+        workers: 3,
+        lasts: Duration::from_secs(5),
+    };
+    storms(storm, &mut File);
 }

@@ -1,0 +1,31 @@
+//! Several workers on one PostgreSQL, with the real binary and a real server: who leads, and what
+//! becomes of runs when workers, the server, the network or the disk fail.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "tests build their own fixtures, start the binary as a user would, and fail by panicking"
+)]
+
+#[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../cli/project.rs"]
+mod project;
+
+#[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../../../flow/tests/simulation/chance.rs"]
+mod chance;
+
+#[path = "../../../store/tests/workflows/cluster.rs"]
+mod cluster;
+
+mod server;
+mod storm;
+mod yard;
+
+mod cut;
+mod disks;
+mod leading;
+mod storms;

@@ -1,0 +1,190 @@
+//! A storm over a yard: runs are started while workers, and the server if there is one, are killed and
+//! stopped again and again. Then it is calm, and every run has to end.
+//!
+//! What strikes follows from a seed; when it strikes is up to the machine. `cargo xtask soak` has these
+//! storms for as long as it is told: it says so in the environment.
+
+use std::process::Child;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::chance::Chance;
+use super::yard::{Found, KINDS, Yard, kill, signal, wait_for};
+
+/// How long `cargo xtask soak` wants storms, in seconds, and the first seed.
+const SECONDS: &str = "DRAWLOOM_SOAK_SECONDS";
+const SEED: &str = "DRAWLOOM_SOAK_SEED";
+
+/// A worker that stands still for longer has lost what it had.
+const LEASE_MS: u64 = 700;
+
+pub(crate) struct Storm {
+    pub(crate) seed: u64,
+    pub(crate) runs: usize,
+    pub(crate) workers: usize,
+    pub(crate) lasts: Duration,
+}
+
+/// What the yards stand on.
+pub(crate) trait Ground {
+    /// A yard with a database of its own.
+    fn yard(&mut self, seed: u64) -> Yard;
+
+    /// Strikes what the database is kept by, or does not; what it was.
+    fn strike(&mut self, chance: &mut Chance) -> Struck;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Struck {
+    Nothing,
+    Killed,
+    Frozen,
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    kills: usize,
+    stalls: usize,
+    server_kills: usize,
+    cuts: usize,
+}
+
+/// One storm, or as many as are asked for, each in a yard of its own.
+pub(crate) fn storms(mut storm: Storm, ground: &mut dyn Ground) {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    storm.seed = number(SEED).unwrap_or(storm.seed);
+    let whole = Duration::from_secs(number(SECONDS).unwrap_or(0));
+    let begun = Instant::now();
+    loop {
+        let yard = ground.yard(storm.seed);
+        println!("storm {}", storm.seed);
+        let (found, tally) = storm.pass(&yard, ground);
+        // The runs, the marks and the blows are what `cargo xtask soak` adds up.
+        println!(
+            "soak seeds=1 runs={} effects={} spare={} kills={} stalls={} server_kills={} cuts={}",
+            found.runs,
+            found.effects,
+            found.spare,
+            tally.kills,
+            tally.stalls,
+            tally.server_kills,
+            tally.cuts
+        );
+        storm.seed += 1;
+        if begun.elapsed() >= whole {
+            return;
+        }
+    }
+}
+
+impl Storm {
+    fn pass(&self, yard: &Yard, ground: &mut dyn Ground) -> (Found, Tally) {
+        let mut chance = Chance::new(self.seed);
+        let mut tally = Tally::default();
+        let mut crew: Vec<Hand> = (0..self.workers)
+            .map(|place| Hand::new(yard, place))
+            .collect();
+        let begun = Instant::now();
+        let mut started = 0;
+        while begun.elapsed() < self.lasts || started < self.runs {
+            // A start that failed may have been kept all the same: what is there has to end.
+            if started < self.runs && chance.one_in(2) {
+                let kind = chance.pick(&KINDS).unwrap();
+                started += usize::from(yard.start(kind));
+            }
+            self.blow(yard, &mut crew, &mut chance, &mut tally);
+            match ground.strike(&mut chance) {
+                Struck::Nothing => {}
+                Struck::Killed => tally.server_kills += 1,
+                Struck::Frozen => tally.cuts += 1,
+            }
+            sleep(Duration::from_millis(20 + chance.up_to(120)));
+        }
+        for hand in &mut crew {
+            hand.wake();
+            hand.rise(yard);
+        }
+        wait_for(&format!("the end of storm {}", self.seed), || {
+            crew.iter_mut().for_each(|hand| hand.rise(yard));
+            yard.has_ended(self.runs)
+        });
+        crew.into_iter().for_each(|hand| kill(hand.child));
+        (yard.check(), tally)
+    }
+
+    /// One of the crew is killed, or stands still for longer than its lease.
+    fn blow(&self, yard: &Yard, crew: &mut [Hand], chance: &mut Chance, tally: &mut Tally) {
+        let at = usize::try_from(chance.up_to(crew.len() as u64)).unwrap();
+        for hand in crew.iter_mut() {
+            hand.wake_in_time();
+            hand.rise(yard);
+        }
+        match chance.up_to(5) {
+            0 | 1 => {
+                crew[at].fall(yard);
+                tally.kills += 1;
+            }
+            2 if crew[at].stands_still.is_none() => {
+                crew[at].stand_still(Duration::from_millis(LEASE_MS + chance.up_to(800)));
+                tally.stalls += 1;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A worker and its place, which another takes when it falls.
+struct Hand {
+    name: String,
+    child: Child,
+    stands_still: Option<Instant>,
+}
+
+impl Hand {
+    fn new(yard: &Yard, place: usize) -> Hand {
+        let name = format!("w{place}");
+        Hand {
+            child: employ(yard, &name),
+            name,
+            stands_still: None,
+        }
+    }
+
+    fn fall(&mut self, yard: &Yard) {
+        let successor = employ(yard, &self.name);
+        kill(std::mem::replace(&mut self.child, successor));
+        self.stands_still = None;
+    }
+
+    /// One that gave up, because the server was gone for long, is replaced as a supervisor does it.
+    fn rise(&mut self, yard: &Yard) {
+        if self.child.try_wait().unwrap().is_some() {
+            self.child = employ(yard, &self.name);
+            self.stands_still = None;
+        }
+    }
+
+    fn stand_still(&mut self, long: Duration) {
+        signal(&self.child, "-STOP");
+        self.stands_still = Some(Instant::now() + long);
+    }
+
+    fn wake_in_time(&mut self) {
+        if self
+            .stands_still
+            .is_some_and(|until| until <= Instant::now())
+        {
+            self.wake();
+        }
+    }
+
+    fn wake(&mut self) {
+        if self.stands_still.take().is_some() {
+            signal(&self.child, "-CONT");
+        }
+    }
+}
+
+fn employ(yard: &Yard, name: &str) -> Child {
+    yard.worker(name, &format!("--lease {LEASE_MS}ms --concurrency 4"))
+}

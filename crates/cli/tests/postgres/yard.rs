@@ -1,0 +1,314 @@
+//! A project whose steps leave marks, its workers, and the rules that every ended run is held to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::project::{Project, Ran};
+
+/// How many items the foreach has, and how often the loop goes round.
+const ITEMS: usize = 6;
+const ROUNDS: usize = 3;
+/// Nothing here takes that long.
+const WAIT_MAX: Duration = Duration::from_secs(120);
+
+/// The workflows there are, by the names of their files.
+pub(crate) const KINDS: [&str; 3] = ["chain", "fan", "loop"];
+
+pub(crate) struct Yard {
+    pub(crate) project: Project,
+    /// The database; the project's own file where there is none.
+    pub(crate) url: Option<String>,
+}
+
+/// What was found in the yard when all runs had ended.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) runs: usize,
+    /// Steps that left a mark, and marks of attempts that others finished.
+    pub(crate) effects: usize,
+    pub(crate) spare: usize,
+}
+
+impl Yard {
+    pub(crate) fn new(url: Option<String>) -> Yard {
+        let project = Project::with(&[(
+            "drawloom.toml",
+            "[ai]\nmode = \"stdout\"\n\n[agent.sandbox]\nkind = \"none\"\n",
+        )]);
+        let yard = Yard { project, url };
+        // Every attempt leaves one line, and takes a moment in which it can be killed.
+        let mark = "echo \"$DRAWLOOM_TASK $DRAWLOOM_ATTEMPT\" >> effects; sleep 0.03;";
+        let step = |print: &str| {
+            json!({
+                "handler": "command", "config": { "run": format!("{mark} {print}"), "parse": "json" },
+                "retry": { "attempts": 1000, "delay": "20ms", "maxDelay": "50ms" },
+            })
+        };
+        let mut item = step("echo {{n}}");
+        for (name, value) in [
+            ("itemsPath", json!("output.items")),
+            ("itemVariable", json!("n")),
+            ("maxConcurrency", json!(4)),
+        ] {
+            item[name] = value;
+        }
+        let items: Vec<usize> = (0..ITEMS).collect();
+        let list = json!({ "handler": "no_op", "config": { "output": { "items": items } } });
+        let count = step("echo \"{\\\"n\\\": $(( {{output?.n || 0}} + 1 ))}\"");
+        let nothing = json!({ "handler": "no_op" });
+        let chain = [
+            ("M1", step("echo 1")),
+            ("M2", step("echo 2")),
+            ("M3", step("echo 3")),
+        ];
+        yard.draw("chain", "M1[One] --> M2[Two]\n M2 --> M3[Three]", &chain);
+        let fan = "A[List] --> M[[Each: Mark]]\n M --> J[Join]\n J --> M2[After]";
+        let after = step("echo 1");
+        let steps = [
+            ("A", list),
+            ("M", item),
+            ("J", nothing.clone()),
+            ("M2", after),
+        ];
+        yard.draw("fan", fan, &steps);
+        let back = format!("M --> D{{More?}}\n D -->|output.n < {ROUNDS}| M\n D -->|else| E[End]");
+        yard.draw(
+            "loop",
+            &format!("M[Count]\n {back}"),
+            &[("M", count), ("E", nothing)],
+        );
+        yard
+    }
+
+    pub(crate) fn draw(&self, name: &str, diagram: &str, steps: &[(&str, Value)]) {
+        let steps = steps
+            .iter()
+            .map(|(id, config)| format!("%% @{id}: {config}\n"));
+        let text = format!(
+            "graph TD\n {diagram}\n%% === WORKFLOW_CONFIG ===\n{}%% === END_CONFIG ===\n",
+            steps.collect::<String>()
+        );
+        let path = format!(".drawloom/workflows/{name}.mmd");
+        self.project.write(&path, &text);
+    }
+
+    pub(crate) fn command(&self, line: &str) -> Command {
+        let mut command = self.project.command(line);
+        match &self.url {
+            Some(url) => command.env("DRAWLOOM_DATABASE_URL", url),
+            None => command.env_remove("DRAWLOOM_DATABASE_URL"),
+        };
+        command
+    }
+
+    pub(crate) fn run(&self, line: &str) -> Ran {
+        Ran::from(self.command(line).output().unwrap())
+    }
+
+    /// A worker; what it says goes to a file of its name.
+    pub(crate) fn worker(&self, name: &str, more: &str) -> Child {
+        self.worker_under(&[], name, more)
+    }
+
+    /// A worker that another program starts.
+    pub(crate) fn worker_under(&self, starter: &[&str], name: &str, more: &str) -> Child {
+        let line = format!("worker --name {name} {more}");
+        let plain = self.command(&line);
+        let mut command = match starter {
+            [] => plain,
+            [program, words @ ..] => {
+                let mut command = Command::new(program);
+                command.args(words).arg(plain.get_program());
+                command.args(plain.get_args());
+                command
+                    .current_dir(self.project.path())
+                    .stdin(Stdio::null());
+                for (name, value) in plain.get_envs() {
+                    match value {
+                        Some(value) => command.env(name, value),
+                        None => command.env_remove(name),
+                    };
+                }
+                command
+            }
+        };
+        let said = self.project.path().join(format!("{name}.said"));
+        let said = std::fs::File::options()
+            .create(true)
+            .append(true)
+            .open(said);
+        command.stdout(Stdio::null()).stderr(said.unwrap());
+        command.spawn().unwrap()
+    }
+
+    /// Starts a run of this workflow; whether that was said to be kept.
+    pub(crate) fn start(&self, kind: &str) -> bool {
+        self.run(&format!("workflow start {kind}")).exit == 0
+    }
+
+    /// The runs as they are listed; nothing while the database cannot be reached.
+    pub(crate) fn runs(&self) -> Option<Vec<Value>> {
+        let ran = self.run("runs list --limit 1000 --json");
+        let listed: Value = serde_json::from_str(&ran.out).ok()?;
+        (ran.exit == 0).then(|| listed["runs"].as_array().unwrap().clone())
+    }
+
+    /// Whether so many runs or more are there, and all of them are completed.
+    pub(crate) fn has_ended(&self, runs_min: usize) -> bool {
+        let Some(runs) = self.runs() else {
+            return false;
+        };
+        let stuck = runs
+            .iter()
+            .find(|run| !matches!(run["status"].as_str(), Some("running" | "completed")));
+        assert!(stuck.is_none(), "{stuck:?}");
+        runs.len() >= runs_min && runs.iter().all(|run| run["status"] == "completed")
+    }
+
+    #[track_caller]
+    pub(crate) fn wait_for_end(&self, runs_min: usize) {
+        wait_for("the end of all runs", || self.has_ended(runs_min));
+    }
+
+    /// Everything that ever run here has come to its one end, with each effect there and none
+    /// without an attempt of its own.
+    #[track_caller]
+    pub(crate) fn check(&self) -> Found {
+        let marks = std::fs::read_to_string(self.project.path().join("effects"));
+        let marks = marks.unwrap_or_default();
+        let mut left: BTreeMap<(String, u64), usize> = BTreeMap::new();
+        for line in marks.lines() {
+            let (task, attempt) = line.split_once(' ').unwrap();
+            let key = (task.to_owned(), attempt.parse().unwrap());
+            *left.entry(key).or_default() += 1;
+        }
+        let twice: Vec<_> = left.iter().filter(|(_, times)| **times > 1).collect();
+        assert!(twice.is_empty(), "attempts that were made twice: {twice:?}");
+        let mut found = Found::default();
+        for run in self.runs().unwrap() {
+            let id = run["id"].as_str().unwrap();
+            let ran = self.run(&format!("runs show {id} --json"));
+            let shown: Value = serde_json::from_str(&ran.out).unwrap();
+            check_events(&shown);
+            found.runs += 1;
+            for (task, attempt) in marked(&shown) {
+                let mark = left.remove(&(task.clone(), attempt));
+                assert!(
+                    mark.is_some(),
+                    "{task} {attempt} is completed without an effect"
+                );
+                found.effects += 1;
+            }
+            let claims = claims(&shown);
+            let spare = left.extract_if(.., |(task, _), _| task.starts_with(&format!("{id}/")));
+            for ((task, attempt), _) in spare {
+                let claim = (task, attempt);
+                assert!(
+                    claims.contains(&claim),
+                    "{claim:?} was made and never claimed"
+                );
+                found.spare += 1;
+            }
+        }
+        assert!(left.is_empty(), "effects of nobody: {left:?}");
+        found
+    }
+}
+
+/// The numbers have no gap, no task is created or completed twice, and what should be there is.
+#[track_caller]
+fn check_events(shown: &Value) {
+    let events = shown["events"].as_array().unwrap();
+    let numbers: Vec<u64> = events
+        .iter()
+        .map(|event| event["seq"].as_u64().unwrap())
+        .collect();
+    let expected: Vec<u64> = (1..=numbers.len() as u64).collect();
+    assert_eq!(numbers, expected, "a gap in {}", shown["run"]["id"]);
+    for (kind, by) in [
+        ("task_created", None),
+        ("task_moved", Some("complete")),
+        ("run_ended", None),
+    ] {
+        let these = events
+            .iter()
+            .filter(|event| event["event"] == kind && by.is_none_or(|by| event["by"] == by));
+        let named: Vec<&str> = these.filter_map(|event| event["task"].as_str()).collect();
+        let once: BTreeSet<&str> = named.iter().copied().collect();
+        assert_eq!(once.len(), named.len(), "{kind} twice: {named:?}");
+    }
+    assert_eq!(shown["run"]["status"], "completed");
+    let tasks = shown["tasks"].as_array().unwrap();
+    assert!(
+        tasks.iter().all(|task| task["status"] == "completed"),
+        "{tasks:?}"
+    );
+    let join = tasks.iter().find(|task| task["kind"] == "join");
+    let is_loop = tasks.iter().any(|task| step(task) == "E");
+    if let Some(join) = join {
+        let items: Vec<usize> = (0..ITEMS).collect();
+        assert_eq!(join["output"]["results"], json!(items));
+    }
+    let count = match (join.is_some(), is_loop) {
+        (true, _) => ITEMS + 4,
+        (_, true) => ROUNDS + 1,
+        _ => 3,
+    };
+    assert_eq!(tasks.len(), count, "{tasks:?}");
+}
+
+/// The step of a task, with its visit.
+fn step(task: &Value) -> &str {
+    let id = task["id"].as_str().unwrap();
+    id.rsplit('/').next().unwrap()
+}
+
+/// The tasks that left a mark, each with the attempt that completed it.
+fn marked(shown: &Value) -> Vec<(String, u64)> {
+    let tasks = shown["tasks"].as_array().unwrap();
+    let is_marked = |task: &&Value| task["kind"] == "work" && step(task).starts_with('M');
+    let marked = tasks.iter().filter(is_marked);
+    marked
+        .map(|task| {
+            let id = task["id"].as_str().unwrap().to_owned();
+            (id, task["attempt"].as_u64().unwrap())
+        })
+        .collect()
+}
+
+fn claims(shown: &Value) -> BTreeSet<(String, u64)> {
+    let events = shown["events"].as_array().unwrap();
+    let claims = events.iter().filter(|event| event["by"] == "claim");
+    claims
+        .map(|event| {
+            let task = event["task"].as_str().unwrap().to_owned();
+            (task, event["attempt"].as_u64().unwrap())
+        })
+        .collect()
+}
+
+#[track_caller]
+pub(crate) fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_there() {
+        assert!(begun.elapsed() < WAIT_MAX, "waited for {what}");
+        sleep(Duration::from_millis(100));
+    }
+}
+
+/// `kill -9`.
+pub(crate) fn kill(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+pub(crate) fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill")
+        .args([name, &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+}
