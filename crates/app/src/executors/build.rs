@@ -24,6 +24,9 @@ use crate::{Code, Error};
 const SETTINGS: [&str; 4] = ["approve", "publish", "until", "build"];
 /// How much of a digest tells the jobs of tasks apart that began in the same millisecond.
 const DIGEST_CHARS: usize = 12;
+/// How many jobs one task may have: a job that came to nothing is followed by another when a person
+/// tries the task again.
+const JOBS_MAX: u32 = 100;
 
 pub(super) struct Build;
 
@@ -89,6 +92,8 @@ struct Wanted {
     publish: Publish,
     task: String,
     run: RunId,
+    /// Whether somebody has begun with the task, or begun again, rather than a worker after another.
+    is_anew: bool,
 }
 
 /// Who began the job.
@@ -149,10 +154,11 @@ impl Wanted {
             },
             task: job.task.id.to_string(),
             run: job.task.id.run.clone(),
+            is_anew: job.task.attempt <= 1,
         })
     }
 
-    fn carry_out(&self, hands: &Hands, wish: &Wish, cancel: &Cancel) -> Report {
+    fn carry_out(mut self, hands: &Hands, wish: &Wish, cancel: &Cancel) -> Report {
         match self.build(hands, wish, cancel) {
             Ok(job) => self.judge(&job),
             Err(error) => {
@@ -164,16 +170,9 @@ impl Wanted {
         }
     }
 
-    fn build(&self, hands: &Hands, wish: &Wish, cancel: &Cancel) -> Result<BuildJob, Error> {
+    fn build(&mut self, hands: &Hands, wish: &Wish, cancel: &Cancel) -> Result<BuildJob, Error> {
         let mut nobody = Nobody;
-        let begun = match builds::show(&hands.project, &self.id) {
-            Ok(shown) => Some(shown.job),
-            Err(Error::Own(fault)) if fault.code == Code::NotFound && self.whose == Whose::Own => {
-                None
-            }
-            Err(error) => return Err(error),
-        };
-        let job = match begun {
+        let job = match self.begun(hands)? {
             None => {
                 let options = Options {
                     dry_run: false,
@@ -193,6 +192,26 @@ impl Wanted {
             return Ok(builds::approve(order, &self.id)?.job);
         }
         Ok(job)
+    }
+
+    /// The job to go on with, or nothing and the name of the one to begin.
+    fn begun(&mut self, hands: &Hands) -> Result<Option<BuildJob>, Error> {
+        if self.whose == Whose::Given {
+            return Ok(Some(builds::show(&hands.project, &self.id)?.job));
+        }
+        let first = self.id.clone();
+        for number in 2..=JOBS_MAX {
+            match builds::show(&hands.project, &self.id) {
+                Ok(shown) if self.is_anew && came_to_nothing(&shown.job) => {
+                    self.id = JobId::parse(&format!("{first}-{number}"))?;
+                }
+                Ok(shown) => return Ok(Some(shown.job)),
+                Err(Error::Own(fault)) if fault.code == Code::NotFound => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+        let message = format!("the task has had JOBS_MAX = {JOBS_MAX} builds already");
+        Err(Error::new(Code::Limit, message))
     }
 
     /// The build of a run that was cancelled is cancelled, too: what it has written is kept as a
@@ -259,6 +278,18 @@ impl Wanted {
 
     fn is(&self, how: &str) -> String {
         format!("The build `{}` is {how}.", self.id)
+    }
+}
+
+/// Whether going on with a job would only end in the same way.
+fn came_to_nothing(job: &BuildJob) -> bool {
+    match (job.status(), &job.error) {
+        (Status::Rejected | Status::Cancelled, _) => true,
+        (Status::Failed, Some(failure)) => matches!(
+            failure.code,
+            FailureCode::PlanInvalid | FailureCode::Refused | FailureCode::NothingGenerated
+        ),
+        _ => false,
     }
 }
 

@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use exec::{Cancel, Env, Status};
+use exec::{Cancel, Env, OUTPUT_BYTES_MAX, Status};
 use flow::Step;
 use flow::engine::{FailureClass, Report};
 use serde_json::{Value, json};
@@ -125,6 +125,7 @@ impl Order {
             .env(env)
             .stdin(self.stdin.as_str())
             .timeout(self.timeout)
+            .output_bytes_max(OUTPUT_BYTES_MAX)
             .cancel(cancel);
         if let Some(cwd) = &self.cwd {
             invocation = invocation.cwd(hands.project.folder().join(Path::new(cwd)));
@@ -155,20 +156,40 @@ impl Order {
             return failed(FailureClass::Failed, message);
         }
         if !self.parses {
-            return Report::completed(json!({
+            let is_cut = outcome.stdout_truncated || outcome.stderr_truncated;
+            return self.printed(json!({
                 "exitCode": code, "stdout": stdout, "stderr": outcome.stderr_text(),
+                "truncated": is_cut,
             }));
         }
+        if outcome.stdout_truncated {
+            let message = format!(
+                "`{}` printed more than OUTPUT_BYTES_MAX = {OUTPUT_BYTES_MAX} bytes, which cannot be \
+                 read as JSON.",
+                self.line
+            );
+            return failed(FailureClass::Limit, message);
+        }
         match serde_json::from_str::<Value>(stdout.trim()) {
-            Ok(output) if !outcome.stdout_truncated => Report::completed(output),
-            Ok(_) => failed(
-                FailureClass::Limit,
-                format!("`{}` printed too much.", self.line),
-            ),
+            Ok(output) => Report::completed(output),
             Err(cause) => {
                 let message = format!("`{}` did not print JSON: {cause}.", self.line);
                 failed(FailureClass::UnparsableReply, message)
             }
         }
+    }
+
+    /// What was printed, with a warning where the middle of it is left out.
+    fn printed(&self, output: Value) -> Report {
+        let is_cut = output["truncated"] == true;
+        let mut report = Report::completed(output);
+        if is_cut {
+            report.warnings.push(format!(
+                "`{}` printed more than OUTPUT_BYTES_MAX = {OUTPUT_BYTES_MAX} bytes; the middle is left \
+                 out.",
+                self.line
+            ));
+        }
+        report
     }
 }

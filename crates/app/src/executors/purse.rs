@@ -33,9 +33,21 @@ const DAY_MS: u64 = 86_400_000;
 /// How the sentence about a step's own budget begins, by which it is found among the events.
 const OF_STEP: &str = "The step's `budget.";
 
-/// What attempts under way in this process have paid, and no report says yet.
+/// What attempts of this process have paid, and no report says yet. What an attempt paid that was
+/// stopped before it could say so stays until the next attempt of its task reports it.
 #[derive(Debug, Default)]
 pub(crate) struct Till(Mutex<BTreeMap<TaskId, Spent>>);
+
+impl Till {
+    /// What was paid for a task; whoever takes it reports it.
+    pub(crate) fn take(&self, task: &TaskId) -> Spent {
+        self.lock().remove(task).unwrap_or_default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<TaskId, Spent>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// How sure it is that a handler asks a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +89,7 @@ pub(super) async fn within_budget<W: Future<Output = Report>>(
             }
         }
     };
-    let paid = purse.paid();
+    let paid = job.hands.till.take(&job.task.id);
     let whole = report.spent;
     report.spent = Spent {
         tokens: paid
@@ -108,8 +120,6 @@ struct Purse {
 struct Books {
     run: Spent,
     day: Spent,
-    /// By this attempt.
-    paid: Spent,
     /// Why a call was not made.
     refused: Option<String>,
 }
@@ -173,32 +183,22 @@ impl Purse {
         self.caps.iter().any(|cap| cap.whose == whose)
     }
 
-    fn paid(&self) -> Spent {
-        self.books().paid
-    }
-
     /// Why a call that may cost this much is not to be made, if it is not.
     fn refusal(&self, expected: Cost) -> Option<String> {
         let books = self.books().clone();
-        let (mut run, mut day) = (sum(books.run, books.paid), sum(books.day, books.paid));
-        for (task, spent) in self
-            .hands
-            .till
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-        {
-            if *task != self.task {
-                day = sum(day, *spent);
-                if task.run == self.task.run {
-                    run = sum(run, *spent);
-                }
+        let (mut task, mut run, mut day) = (self.before, books.run, books.day);
+        for (other, spent) in self.hands.till.lock().iter() {
+            day = sum(day, *spent);
+            if other.run == self.task.run {
+                run = sum(run, *spent);
+            }
+            if *other == self.task {
+                task = sum(task, *spent);
             }
         }
         self.caps.iter().find_map(|cap| {
             let spent = match cap.whose {
-                Whose::Task => sum(self.before, books.paid),
+                Whose::Task => task,
                 Whose::Run => run,
                 Whose::Day => day,
             };
@@ -227,27 +227,9 @@ impl llm::budget::Purse for Purse {
     fn pay(&self, entry: &Entry) {
         let micros = entry.cost.micro_usd().unwrap_or_default();
         let tokens = entry.usage.total();
-        let paid = sum(self.paid(), Spent { tokens, micros });
-        self.books().paid = paid;
-        let mut till = self
-            .hands
-            .till
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        till.insert(self.task.clone(), paid);
-    }
-}
-
-impl Drop for Purse {
-    fn drop(&mut self) {
-        let mut till = self
-            .hands
-            .till
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        till.remove(&self.task);
+        let mut till = self.hands.till.lock();
+        let paid = till.entry(self.task.clone()).or_default();
+        *paid = sum(*paid, Spent { tokens, micros });
     }
 }
 

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use ::builder::validation::Check;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 use workspace::RelPath;
 
 use super::ai::small;
 use super::keys::{Key, Kind, size};
+use super::named::{Field, Wrong, fields};
 
 /// Everything `[builder]` can say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,67 +60,44 @@ pub(super) const CHECKS_EXAMPLE: &str = "
 /// What may stand in the table of a check.
 pub(super) const CHECK_KEYS: [&str; 3] = ["run", "cwd", "timeout_seconds"];
 
-/// What is wrong with a check.
-pub(super) enum Wrong {
-    /// No such key; where it stands.
-    Unknown(usize, String),
-    /// A value that does not fit; where it stands.
-    Value(usize, String),
-}
-
 /// The checks of the section, in the order in which they are written.
 pub(super) fn checks(table: &DeTable<'_>) -> Result<Vec<Check>, Wrong> {
-    let mut checks = Vec::new();
-    for (name, value) in table {
-        let at = value.span().start;
-        let word = name.get_ref().as_ref();
-        checks.push((at, check(word, at, value.get_ref())?));
-    }
+    let checks = fields(table).map(|field| Ok((field.at(), check(field)?)));
+    let mut checks = checks.collect::<Result<Vec<_>, _>>()?;
     checks.sort_by_key(|(at, _)| *at);
     Ok(checks.into_iter().map(|(_, check)| check).collect())
 }
 
-fn check(name: &str, at: usize, value: &DeValue<'_>) -> Result<Check, Wrong> {
+fn check(given: Field<'_, '_>) -> Result<Check, Wrong> {
+    let name = given.name();
     let mut check = Check {
         name: name.to_owned(),
-        run: String::new(),
+        run: given.text().unwrap_or_default().trim().to_owned(),
         cwd: RelPath::root(),
         timeout_seconds: None,
     };
-    if let Some(run) = value.as_str() {
-        run.trim().clone_into(&mut check.run);
-    } else if let Some(table) = value.as_table() {
-        for (key, value) in table {
-            let at = value.span().start;
-            let value = value.get_ref();
-            let wrong = |what: &str| {
-                let key = key.get_ref();
-                Wrong::Value(at, format!("`{name}.{key}` must be {what}"))
-            };
-            match key.get_ref().as_ref() {
-                "run" => {
-                    let run = value.as_str().ok_or_else(|| wrong("a command line"))?;
-                    run.trim().clone_into(&mut check.run);
-                }
-                "cwd" => {
-                    let path = value.as_str().and_then(|text| RelPath::parse(text).ok());
-                    check.cwd = path.ok_or_else(|| wrong("a path inside the project"))?;
-                }
-                "timeout_seconds" => {
-                    let number = value.as_integer().and_then(|number| {
-                        u64::from_str_radix(number.as_str(), number.radix()).ok()
-                    });
-                    let seconds = number.filter(|seconds| *seconds > 0);
-                    let seconds = seconds.ok_or_else(|| wrong("a whole number of at least 1"))?;
-                    check.timeout_seconds = Some(seconds);
-                }
-                other => return Err(Wrong::Unknown(key.span().start, other.to_owned())),
+    for field in given.table().into_iter().flat_map(fields) {
+        let wrong = |what: &str| field.wrong(format!("`{name}.{}` must be {what}", field.name()));
+        match field.name() {
+            "run" => {
+                let run = field.text().ok_or_else(|| wrong("a command line"))?;
+                run.trim().clone_into(&mut check.run);
             }
+            "cwd" => {
+                let path = field.text().and_then(|text| RelPath::parse(text).ok());
+                check.cwd = path.ok_or_else(|| wrong("a path inside the project"))?;
+            }
+            "timeout_seconds" => {
+                let seconds = field.count();
+                let seconds = seconds.ok_or_else(|| wrong("a whole number of at least 1"))?;
+                check.timeout_seconds = Some(seconds);
+            }
+            _ => return Err(field.unknown()),
         }
     }
     if check.run.is_empty() {
         let message = format!("`{name}` must be a command line, or a table with `run`");
-        return Err(Wrong::Value(at, message));
+        return Err(given.wrong(message));
     }
     Ok(check)
 }

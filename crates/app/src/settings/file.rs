@@ -6,6 +6,7 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use super::keys::{self, Key, Kind};
+use super::named::Wrong;
 use super::{FILE_NAME, Settings, ai, builder, mcp, workflows};
 use crate::{Code, Error, Place, nearest};
 
@@ -54,7 +55,7 @@ impl Source<'_> {
             } else if inner == mcp::SERVERS {
                 self.servers(settings, self.as_section(&inner, (name, value))?)?;
             } else if inner == builder::CHECKS {
-                self.checks(settings, self.as_section(&inner, (name, value))?)?;
+                self.checks(settings, (name, value))?;
             } else if inner == workflows::AGENTS {
                 self.agents(settings, self.as_section(&inner, (name, value))?)?;
             } else if is_section(&inner) {
@@ -139,28 +140,23 @@ impl Source<'_> {
                 return Err(self.error(name.span().start, message).hint(hint));
             }
             let table = self.as_section(&section, (name, value))?;
-            let server = mcp::read(table).map_err(|wrong| match wrong {
-                mcp::Wrong::Unknown(at, key) => self.unknown_at(at, &key, "key", mcp::keys()),
-                mcp::Wrong::Value(at, problem) => self.error(at, format!("{section}: {problem}")),
-                mcp::Wrong::Whole(problem) => {
-                    self.error(name.span().start, format!("`{section}` {problem}"))
-                }
-            })?;
+            let server = mcp::read(table);
+            let server = server.map_err(|wrong| self.wrong(wrong, (&section, name), &mcp::KEYS))?;
             settings.mcp.insert(word.to_owned(), server);
         }
         Ok(())
     }
 
     /// `[builder.checks]`: the names are the user's own.
-    fn checks(&self, settings: &mut Settings, table: &DeTable<'_>) -> Result<(), Error> {
-        let checks = builder::checks(table).map_err(|wrong| match wrong {
-            builder::Wrong::Unknown(at, key) => {
-                self.unknown_at(at, &key, "key", builder::CHECK_KEYS.into_iter())
-            }
-            builder::Wrong::Value(at, problem) => {
-                self.error(at, format!("{}: {problem}", builder::CHECKS))
-            }
-        })?;
+    fn checks(
+        &self,
+        settings: &mut Settings,
+        (name, value): (&Name<'_>, &Given<'_>),
+    ) -> Result<(), Error> {
+        let section = builder::CHECKS;
+        let checks = builder::checks(self.as_section(section, (name, value))?);
+        let known = &builder::CHECK_KEYS;
+        let checks = checks.map_err(|wrong| self.wrong(wrong, (section, name), known))?;
         settings.builder.builds.checks = Some(checks);
         Ok(())
     }
@@ -170,18 +166,24 @@ impl Source<'_> {
         for (name, value) in agents {
             let section = format!("{}.{}", workflows::AGENTS, name.get_ref());
             let table = self.as_section(&section, (name, value))?;
-            let agent = workflows::agent(table).map_err(|wrong| match wrong {
-                workflows::Wrong::Unknown(at, key) => {
-                    self.unknown_at(at, &key, "key", workflows::AGENT_KEYS.into_iter())
-                }
-                workflows::Wrong::Value(at, problem) => {
-                    self.error(at, format!("{section}: {problem}"))
-                }
-            })?;
+            let agent = workflows::agent(table);
+            let keys = &workflows::AGENT_KEYS;
+            let agent = agent.map_err(|wrong| self.wrong(wrong, (&section, name), keys))?;
             let known = &mut settings.workflows.agents;
             known.insert(name.get_ref().as_ref().to_owned(), agent);
         }
         Ok(())
+    }
+
+    /// What is wrong in a section whose name is the user's own.
+    fn wrong(&self, wrong: Wrong, (section, name): (&str, &Name<'_>), known: &[&str]) -> Error {
+        match wrong {
+            Wrong::Unknown(at, key) => self.unknown_at(at, &key, "key", known.iter().copied()),
+            Wrong::Value(at, problem) => self.error(at, format!("{section}: {problem}")),
+            Wrong::Whole(problem) => {
+                self.error(name.span().start, format!("`{section}` {problem}"))
+            }
+        }
     }
 
     fn unknown<'k>(

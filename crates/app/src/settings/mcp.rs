@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
+
+use super::named::{Wrong, fields};
 
 /// The section whose sections are servers.
 pub(super) const SERVERS: &str = "mcp.servers";
@@ -26,22 +28,8 @@ pub struct McpServer {
     pub env: BTreeMap<String, String>,
 }
 
-const KEYS: [&str; 3] = ["command", "args", "env"];
-
-/// What is wrong with a server's section.
-pub(super) enum Wrong {
-    /// No such key; where it stands.
-    Unknown(usize, String),
-    /// A value that does not fit; where it stands.
-    Value(usize, String),
-    /// Something about the section as a whole.
-    Whole(String),
-}
-
 /// The keys there are, for hints.
-pub(super) fn keys() -> impl Iterator<Item = &'static str> {
-    KEYS.into_iter()
-}
+pub(super) const KEYS: [&str; 3] = ["command", "args", "env"];
 
 /// Whether a name can stand before the names of tools.
 pub(super) fn is_name(name: &str) -> bool {
@@ -54,22 +42,25 @@ pub(super) const NAME_BYTES_MAX: usize = 24;
 
 pub(super) fn read(table: &DeTable<'_>) -> Result<McpServer, Wrong> {
     let mut server = McpServer::default();
-    for (name, value) in table {
-        let at = value.span().start;
-        let value = value.get_ref();
+    for field in fields(table) {
         let expected = |what: &str| {
-            let found = value.type_str();
-            Wrong::Value(
-                at,
-                format!("`{}` must be {what}, not {found}", name.get_ref()),
-            )
+            let (name, found) = (field.name(), field.kind());
+            field.wrong(format!("`{name}` must be {what}, not {found}"))
         };
-        match name.get_ref().as_ref() {
-            "command" => server.command = text(value).ok_or_else(|| expected("a string"))?,
-            "args" => server.args = texts(value).ok_or_else(|| expected("a list of strings"))?,
-            "env" => server.env = pairs(value).ok_or_else(|| expected("a table of strings"))?,
+        match field.name() {
+            "command" => {
+                let text = field.text().map(str::trim).filter(|text| !text.is_empty());
+                let text = text.ok_or_else(|| expected("a string"))?;
+                text.clone_into(&mut server.command);
+            }
+            "args" => server.args = field.texts().ok_or_else(|| expected("a list of strings"))?,
+            "env" => {
+                server.env = field
+                    .pairs()
+                    .ok_or_else(|| expected("a table of strings"))?
+            }
             "url" => return Err(Wrong::Whole(BY_URL.to_owned())),
-            other => return Err(Wrong::Unknown(name.span().start, other.to_owned())),
+            _ => return Err(field.unknown()),
         }
     }
     if server.command.is_empty() {
@@ -80,25 +71,3 @@ pub(super) fn read(table: &DeTable<'_>) -> Result<McpServer, Wrong> {
 
 const BY_URL: &str = "has a `url`, and only servers that are started here can be used: give a \
                       `command`, such as a bridge to that address";
-
-fn text(value: &DeValue<'_>) -> Option<String> {
-    let text = value.as_str()?.trim();
-    (!text.is_empty()).then(|| text.to_owned())
-}
-
-fn texts(value: &DeValue<'_>) -> Option<Vec<String>> {
-    let items = value.as_array()?.iter();
-    items
-        .map(|item| item.get_ref().as_str().map(str::to_owned))
-        .collect()
-}
-
-fn pairs(value: &DeValue<'_>) -> Option<BTreeMap<String, String>> {
-    let items = value.as_table()?.iter();
-    items
-        .map(|(name, value)| {
-            let value = value.get_ref().as_str()?;
-            Some((name.get_ref().as_ref().to_owned(), value.to_owned()))
-        })
-        .collect()
-}

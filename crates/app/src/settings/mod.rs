@@ -6,6 +6,7 @@ mod builder;
 mod file;
 mod keys;
 mod mcp;
+mod named;
 mod workflows;
 
 use std::collections::BTreeMap;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use toml::de::DeTable;
 
 use super::keys::{Key, Kind, size};
+use super::named::{Wrong, fields};
 
 /// Everything `[workflows]` can say, and the agents.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,26 +58,18 @@ pub(super) const AGENTS_EXAMPLE: &str = "
 
 pub(super) const AGENT_KEYS: [&str; 2] = ["name", "prompt"];
 
-/// What is wrong with an agent's section.
-pub(super) enum Wrong {
-    /// No such key; where it stands.
-    Unknown(usize, String),
-    /// A value that does not fit; where it stands.
-    Value(usize, String),
-}
-
 pub(super) fn agent(table: &DeTable<'_>) -> Result<Agent, Wrong> {
     let mut agent = Agent::default();
-    for (name, value) in table {
-        let at = value.span().start;
-        let text = value.get_ref().as_str().map(str::to_owned);
-        let key = name.get_ref().as_ref();
-        let text = text.ok_or_else(|| Wrong::Value(at, format!("`{key}` must be a string")));
-        match key {
-            "name" => agent.display_name = text?,
-            "prompt" => agent.prompt = text?,
-            other => return Err(Wrong::Unknown(name.span().start, other.to_owned())),
-        }
+    for field in fields(table) {
+        let name = field.name();
+        let to = match name {
+            "name" => &mut agent.display_name,
+            "prompt" => &mut agent.prompt,
+            _ => return Err(field.unknown()),
+        };
+        let text = field.text();
+        let text = text.ok_or_else(|| field.wrong(format!("`{name}` must be a string")))?;
+        text.clone_into(to);
     }
     Ok(agent)
 }

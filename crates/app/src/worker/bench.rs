@@ -50,9 +50,11 @@ async fn carry_out(job: &Job) -> Report {
     let executor = executors::of(job.step.config.handler.unwrap_or_default());
     match timeout(max, executor.execute(job)).await {
         Ok(report) => report,
-        Err(_) => failed(
-            FailureClass::Timeout,
-            format!("It took longer than {max:?}."),
-        ),
+        Err(_) => {
+            let message = format!("It took longer than {max:?}.");
+            let mut report = failed(FailureClass::Timeout, message);
+            report.spent = job.hands.till.take(&job.task.id);
+            report
+        }
     }
 }
