@@ -65,6 +65,7 @@ pub fn examine(surroundings: &Surroundings, terminal: Terminal) -> Vec<Finding> 
         settings,
         settings_file,
         recovered: None,
+        people: None,
     };
     findings.push(work_of_builds(&project, surroundings));
     findings.extend(tasks::database_problem(&project).map(|error| {

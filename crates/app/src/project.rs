@@ -1,5 +1,6 @@
 //! The project a command works in: its folder, its files and its settings.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use workspace::{Recovered, Root, fs};
@@ -19,6 +20,8 @@ pub struct Project {
     pub settings_file: Option<PathBuf>,
     /// What became of an apply that an earlier command could not finish.
     pub recovered: Option<Recovered>,
+    /// The people whom steps of workflows can be assigned to; nothing where no database says.
+    pub people: Option<BTreeSet<String>>,
 }
 
 impl Project {
@@ -36,6 +39,7 @@ impl Project {
             settings,
             settings_file,
             recovered,
+            people: None,
         })
     }
 

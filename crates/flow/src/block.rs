@@ -4,9 +4,12 @@ use mermaid::{Comment, Document, Edit, Span};
 use serde_json::Value;
 
 use crate::error::{Code, Problem};
+use crate::spot::{Lines, Spot};
 
 const BEGIN: &str = "=== WORKFLOW_CONFIG ===";
 const END: &str = "=== END_CONFIG ===";
+/// What a comment begins with.
+const MARK: &str = "%%";
 
 /// One step's entry in a config block.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,9 +17,11 @@ pub(crate) struct Entry {
     pub(crate) id: String,
     /// From the first `%%` of the entry to the end of its last line.
     pub(crate) span: Span,
-    /// The line of `@ID:`, counted from 1.
-    pub(crate) line: usize,
+    /// Where `@ID` stands.
+    pub(crate) spot: Spot,
     pub(crate) json: String,
+    /// Where each line of the JSON begins in the source.
+    pub(crate) lines: Vec<usize>,
 }
 
 /// The blocks of a text.
@@ -32,6 +37,7 @@ pub(crate) struct Blocks {
 pub(crate) fn read(document: &Document) -> Blocks {
     let mut reader = Reader {
         document,
+        lines: Lines::of(document.source()),
         blocks: Blocks::default(),
         open: None,
         entry: None,
@@ -40,9 +46,9 @@ pub(crate) fn read(document: &Document) -> Blocks {
         reader.line(comment);
     }
     reader.end_entry();
-    if let Some(line) = reader.open {
+    if let Some(spot) = reader.open {
         let message = format!("The config block is not closed: `%% {END}` is missing.");
-        let problem = Problem::error(Code::Config, line, message);
+        let problem = Problem::error(Code::Config, spot, message);
         reader.blocks.problems.push(problem);
     }
     reader.blocks
@@ -97,19 +103,20 @@ pub(crate) fn laid_out(config: &Value) -> String {
 
 struct Reader<'d> {
     document: &'d Document,
+    lines: Lines<'d>,
     blocks: Blocks,
     /// The line that opened the block we are in.
-    open: Option<usize>,
+    open: Option<Spot>,
     entry: Option<Entry>,
 }
 
 impl Reader<'_> {
     fn line(&mut self, comment: &Comment) {
         let text = comment.text.trim();
-        let line = self.document.line_of(comment.span);
+        let spot = self.lines.spot(comment.span);
         match (text, self.open) {
-            (BEGIN, None) => self.open = Some(line),
-            (BEGIN, Some(_)) => self.problem(line, "A config block begins inside of another."),
+            (BEGIN, None) => self.open = Some(spot),
+            (BEGIN, Some(_)) => self.problem(spot, "A config block begins inside of another."),
             (END, Some(_)) => {
                 self.end_entry();
                 self.open = None;
@@ -118,18 +125,19 @@ impl Reader<'_> {
                 let start = before.rfind('\n').map_or(0, |at| at + 1);
                 self.blocks.ends.push(start);
             }
-            (END, None) => self.problem(line, "A config block ends here that never began."),
+            (END, None) => self.problem(spot, "A config block ends here that never began."),
             (_, None) => {}
-            (_, Some(_)) => self.inside(comment, line),
+            (_, Some(_)) => self.inside(comment, spot),
         }
     }
 
-    fn inside(&mut self, comment: &Comment, line: usize) {
+    fn inside(&mut self, comment: &Comment, spot: Spot) {
         if let Some(entry) = &mut self.entry
             && !is_whole(&entry.json)
         {
             entry.json.push('\n');
             entry.json.push_str(&comment.text);
+            entry.lines.push(comment.span.start + MARK.len());
             entry.span.end = comment.span.end;
             return;
         }
@@ -140,15 +148,22 @@ impl Reader<'_> {
         self.end_entry();
         let Some((id, json)) = text.strip_prefix('@').and_then(named) else {
             let message = "This line of the config block belongs to no step.";
-            let problem = Problem::error(Code::Config, line, message);
+            let problem = Problem::error(Code::Config, spot, message);
             let hint = "a step's config begins with `%% @ID: {`";
             self.blocks.problems.push(problem.hint(hint));
             return;
         };
+        let before = comment.text.trim_end().len() - json.len();
+        let head = comment.text.find('@').unwrap_or(0);
+        let at = comment.span.start + MARK.len();
         self.entry = Some(Entry {
             id: id.to_owned(),
             span: comment.span,
-            line,
+            spot: self.lines.spot(Span {
+                start: at + head,
+                end: at + head + 1 + id.len(),
+            }),
+            lines: vec![at + before],
             json: json.to_owned(),
         });
     }
@@ -160,19 +175,19 @@ impl Reader<'_> {
         if let Some(first) = self.blocks.entries.iter().find(|e| e.id == entry.id) {
             let message = format!(
                 "The step `{}` has a config already, on line {}.",
-                entry.id, first.line
+                entry.id, first.spot.line
             );
-            let problem = Problem::error(Code::DuplicateConfig, entry.line, message);
+            let problem = Problem::error(Code::DuplicateConfig, entry.spot, message);
             self.blocks.problems.push(problem);
             return;
         }
         self.blocks.entries.push(entry);
     }
 
-    fn problem(&mut self, line: usize, message: &str) {
+    fn problem(&mut self, spot: Spot, message: &str) {
         self.blocks
             .problems
-            .push(Problem::error(Code::Config, line, message));
+            .push(Problem::error(Code::Config, spot, message));
     }
 }
 

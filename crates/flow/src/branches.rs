@@ -1,8 +1,13 @@
-//! What the labels of edges mean: the conditions of decisions, the ways on after a failure.
+//! The edges and what their labels mean: the conditions of decisions, the ways on after a failure.
+
+use std::collections::HashMap;
+
+use mermaid::{Document, Heads, Span, StatementKind, Stroke, Text};
 
 use crate::config::StepType;
 use crate::error::{Code, Problem};
 use crate::id::StepId;
+use crate::spot::{Lines, Spot};
 use crate::workflow::{Edge, Step, When};
 
 /// The edges with their meaning; `onError` in a config adds the edge it names.
@@ -20,8 +25,91 @@ pub(crate) fn resolve(
     edges
 }
 
+/// The edges as they are drawn, before it is known what their labels mean.
+pub(crate) fn drawn(
+    document: &Document,
+    index: &HashMap<StepId, usize>,
+    problems: &mut Vec<Problem>,
+) -> Vec<Edge> {
+    let subgraphs = &document.diagram().subgraphs;
+    let lines = Lines::of(document.source());
+    let labels = labels(document);
+    let mut edges = Vec::new();
+    for (at, edge) in document.diagram().edges.iter().enumerate() {
+        if edge.arrow.stroke == Stroke::Invisible {
+            continue;
+        }
+        let link = document.edge_span(at).unwrap_or(Span::default());
+        let written = labels.get(&(link.start, link.end));
+        let spot = lines.spot(written.map_or(link, |text| text.span));
+        let grouped = subgraphs
+            .iter()
+            .find(|s| s.id == edge.from || s.id == edge.to);
+        if let Some(subgraph) = grouped {
+            let message = format!(
+                "An edge to or from the subgraph `{}` leads nowhere.",
+                subgraph.id
+            );
+            let problem = Problem::error(Code::Branch, lines.spot(link), message);
+            problems.push(problem.hint("draw it to one of the steps inside"));
+            continue;
+        }
+        if matches!(
+            edge.arrow.heads,
+            Heads::DoublePoint | Heads::DoubleCross | Heads::DoubleCircle
+        ) {
+            let message = format!(
+                "The edge between `{}` and `{}` has two heads.",
+                edge.from, edge.to
+            );
+            let problem = Problem::error(Code::Branch, lines.spot(link), message);
+            problems.push(problem.hint("draw one edge for each direction"));
+            continue;
+        }
+        let label = edge.label.text.trim();
+        let edge = Edge {
+            from: StepId::new(edge.from.as_str()),
+            to: StepId::new(edge.to.as_str()),
+            when: When::Always,
+            text: written.and_then(|written| verbatim(written, label, &lines)),
+            label: label.to_owned(),
+            spot,
+        };
+        if index.contains_key(&edge.from) && index.contains_key(&edge.to) {
+            edges.push(edge);
+        }
+    }
+    edges
+}
+
+/// The labels of links, by where the links stand.
+fn labels(document: &Document) -> HashMap<(usize, usize), &Text> {
+    let chains = document
+        .statements()
+        .iter()
+        .filter_map(|statement| match &statement.kind {
+            StatementKind::Chain(chain) => Some(chain),
+            _ => None,
+        });
+    let links = chains.flat_map(|chain| &chain.links);
+    let labelled = links.filter_map(|link| Some((link.span, link.label.as_ref()?)));
+    labelled
+        .map(|(span, label)| ((span.start, span.end), label))
+        .collect()
+}
+
+/// Where a label's text stands, unless it reads otherwise than it is written.
+fn verbatim(written: &Text, label: &str, lines: &Lines<'_>) -> Option<Spot> {
+    let Span { start, end } = written.span;
+    let text = Span { start, end }.of(lines.source());
+    let at = text.find(label).filter(|_| !label.is_empty())?;
+    Some(lines.spot(Span {
+        start: start + at,
+        end: start + at + label.len(),
+    }))
+}
+
 fn decision(step: &Step, edges: &mut [Edge], problems: &mut Vec<Problem>) {
-    let line = step.config_line.unwrap_or(step.line);
     let mut defaults = 0;
     for edge in edges.iter_mut().filter(|edge| edge.from == step.id) {
         match meaning(step, edge) {
@@ -37,14 +125,19 @@ fn decision(step: &Step, edges: &mut [Edge], problems: &mut Vec<Problem>) {
             "The decision `{}` has {defaults} default branches.",
             step.id
         );
-        let problem = Problem::error(Code::Branch, step.line, message);
+        let problem = Problem::error(Code::Branch, step.spot, message);
         problems.push(problem.hint("label the others with their conditions"));
     }
-    let branches = step.config.branches.iter().flatten();
+    let branches = step.config.branches.iter().flatten().enumerate();
     let targets = branches
-        .map(|branch| &branch.target_step_id)
-        .chain(&step.config.default_branch);
-    for target in targets {
+        .map(|(at, branch)| {
+            (
+                format!("branches.{at}.targetStepId"),
+                &branch.target_step_id,
+            )
+        })
+        .chain((step.config.default_branch.iter()).map(|id| ("defaultBranch".to_owned(), id)));
+    for (path, target) in targets {
         let drawn = edges
             .iter()
             .any(|edge| edge.from == step.id && edge.to.as_str() == target);
@@ -53,7 +146,7 @@ fn decision(step: &Step, edges: &mut [Edge], problems: &mut Vec<Problem>) {
                 "The config of `{}` has a branch to `{target}`, but the diagram has no such edge.",
                 step.id
             );
-            problems.push(Problem::error(Code::Branch, line, message));
+            problems.push(Problem::error(Code::Branch, step.value(&path), message));
         }
     }
 }
@@ -85,7 +178,7 @@ fn meaning(step: &Step, edge: &Edge) -> Result<When, Problem> {
                 "The edge from `{}` to `{}` and the config of `{}` say different things.",
                 step.id, edge.to, step.id
             );
-            let problem = Problem::error(Code::Branch, edge.line, message);
+            let problem = Problem::error(Code::Branch, edge.spot, message);
             Err(problem.hint("say it once: on the edge"))
         }
     }
@@ -103,7 +196,7 @@ fn errors(step: &Step, steps: &[Step], edges: &mut Vec<Edge>, problems: &mut Vec
                 "The edge from `{}` has a condition, but `{}` is no decision: it would always be taken.",
                 step.id, step.id
             );
-            let problem = Problem::error(Code::Branch, edge.line, message);
+            let problem = Problem::error(Code::Branch, edge.spot, message);
             problems.push(problem.hint("put a decision `{…}` between the two steps"));
         }
     }
@@ -114,15 +207,16 @@ fn errors(step: &Step, steps: &[Step], edges: &mut Vec<Edge>, problems: &mut Vec
                 "`onError` of `{}` names `{target}`, which is no step.",
                 step.id
             );
-            let line = step.config_line.unwrap_or(step.line);
-            problems.push(Problem::error(Code::UnknownStep, line, message));
+            let spot = step.value("onError");
+            problems.push(Problem::error(Code::UnknownStep, spot, message));
         }
         Some(target) if !found => edges.push(Edge {
             from: step.id.clone(),
             to: StepId::new(target),
             when: When::OnError,
             label: "onError".to_owned(),
-            line: step.config_line.unwrap_or(step.line),
+            spot: step.value("onError"),
+            text: None,
         }),
         _ => {}
     }

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use mermaid::{Document, Span};
+use crate::spot::Spot;
+use crate::workflow::Step;
 
 /// How many problems of one text are reported.
 pub const PROBLEMS_MAX: usize = 50;
@@ -23,6 +24,19 @@ pub struct Problem {
     pub hint: Option<String>,
     /// Counted from 1.
     pub line: usize,
+    /// Counted from 1, in characters.
+    pub column: usize,
+    /// How many characters it is about, at least 1.
+    pub width: usize,
+}
+
+/// A line of a source with a problem, cut to a readable width.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excerpt {
+    pub text: String,
+    /// Where the caret stands below the text, counted from 0, and how wide it is.
+    pub caret: usize,
+    pub width: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -62,6 +76,8 @@ pub enum Code {
     /// An expression reads what no earlier step can have produced.
     UnknownReference,
     UnknownAgent,
+    /// Nobody has the name to whom a person's task is assigned.
+    UnknownPerson,
     UnknownSubflow,
     /// Workflows that run each other, without `maxDepth`.
     Recursion,
@@ -88,6 +104,7 @@ impl Code {
             Code::Expression => "expression",
             Code::UnknownReference => "unknown-reference",
             Code::UnknownAgent => "unknown-agent",
+            Code::UnknownPerson => "unknown-person",
             Code::UnknownSubflow => "unknown-subflow",
             Code::Recursion => "recursion",
             Code::Limit => "limit",
@@ -96,21 +113,31 @@ impl Code {
 }
 
 impl Problem {
-    pub(crate) fn error(code: Code, line: usize, message: impl Into<String>) -> Problem {
+    pub(crate) fn error(code: Code, spot: Spot, message: impl Into<String>) -> Problem {
         Problem {
             severity: Severity::Error,
             code,
             message: message.into(),
             hint: None,
-            line,
+            line: spot.line,
+            column: spot.column,
+            width: spot.width,
         }
     }
 
-    pub(crate) fn warning(code: Code, line: usize, message: impl Into<String>) -> Problem {
+    pub(crate) fn warning(code: Code, spot: Spot, message: impl Into<String>) -> Problem {
         Problem {
             severity: Severity::Warning,
-            ..Problem::error(code, line, message)
+            ..Problem::error(code, spot, message)
         }
+    }
+
+    /// What a handler says of the settings of a step. It stands where the first setting does that the
+    /// message quotes with backticks.
+    #[must_use]
+    pub fn of_handler(step: &Step, message: &str) -> Problem {
+        let spot = step.quoted(message);
+        Problem::error(Code::Setting, spot, format!("`{}`: {message}", step.id))
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Problem {
@@ -118,21 +145,52 @@ impl Problem {
         self
     }
 
-    /// The problem with its place in a file and the line it stands on, over several lines.
+    /// The line of the source it stands on.
+    #[must_use]
+    pub fn excerpt(&self, source: &str) -> Excerpt {
+        let line = source.lines().nth(self.line.saturating_sub(1));
+        let line = line.unwrap_or_default();
+        let column = self.column.saturating_sub(1);
+        let skipped = column.saturating_sub(EXCERPT_CHARS_MAX / 2);
+        let mut text: String = line.chars().skip(skipped).take(EXCERPT_CHARS_MAX).collect();
+        let mut caret = column - skipped;
+        if skipped > 0 {
+            text.insert(0, '…');
+            caret += 1;
+        }
+        if line.chars().nth(skipped + EXCERPT_CHARS_MAX).is_some() {
+            text.push('…');
+        }
+        let room = text.chars().count().saturating_sub(caret).max(1);
+        Excerpt {
+            text,
+            caret,
+            width: self.width.clamp(1, room),
+        }
+    }
+
+    /// The problem with its place in a file, its line and a caret, over several lines.
     #[must_use]
     pub fn report(&self, file: &str, source: &str) -> String {
-        let Problem { line, message, .. } = self;
+        let Problem {
+            line,
+            column,
+            message,
+            ..
+        } = self;
         let word = match self.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
         let number = line.to_string();
         let margin = " ".repeat(number.len());
-        let mut out = format!("{file}:{line}: {word}[{}]: {message}\n", self.code.name());
-        if let Some(text) = source.lines().nth(line.saturating_sub(1)) {
-            let shown: String = text.chars().take(EXCERPT_CHARS_MAX).collect();
-            out.push_str(&format!("{margin} |\n{number} | {shown}\n"));
-        }
+        let code = self.code.name();
+        let Excerpt { text, caret, width } = self.excerpt(source);
+        let caret = " ".repeat(caret) + &"^".repeat(width);
+        let text = text.replace('\t', " ");
+        let mut out = format!(
+            "{file}:{line}:{column}: {word}[{code}]: {message}\n{margin} |\n{number} | {text}\n{margin} | {caret}\n"
+        );
         if let Some(hint) = &self.hint {
             out.push_str(&format!("{margin} = hint: {hint}\n"));
         }
@@ -141,11 +199,11 @@ impl Problem {
 }
 
 /// How many characters of a source line are shown.
-const EXCERPT_CHARS_MAX: usize = 120;
+const EXCERPT_CHARS_MAX: usize = 100;
 
 impl Error {
     pub(crate) fn new(mut problems: Vec<Problem>) -> Error {
-        problems.sort_by_key(|problem| (problem.severity, problem.line));
+        problems.sort_by_key(|problem| (problem.severity, problem.line, problem.column));
         problems.truncate(PROBLEMS_MAX);
         Error { problems }
     }
@@ -153,7 +211,15 @@ impl Error {
     pub(crate) fn of_diagram(error: &mermaid::Error) -> Error {
         let problems = error.problems().iter().map(|problem| Problem {
             hint: problem.hint.clone(),
-            ..Problem::error(Code::Diagram, problem.line, &problem.message)
+            ..Problem::error(
+                Code::Diagram,
+                Spot {
+                    line: problem.line,
+                    column: problem.column,
+                    width: problem.caret.1,
+                },
+                &problem.message,
+            )
         });
         Error::new(problems.collect())
     }
@@ -180,7 +246,11 @@ impl fmt::Display for Error {
         let Some(first) = self.problems.first() else {
             return Ok(());
         };
-        write!(f, "line {}: {}", first.line, first.message)?;
+        write!(
+            f,
+            "line {}, column {}: {}",
+            first.line, first.column, first.message
+        )?;
         match self.problems.len() {
             0 | 1 => Ok(()),
             more => write!(f, " (and {} more)", more - 1),
@@ -189,7 +259,3 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
-
-pub(crate) fn line_of(document: &Document, span: Option<Span>) -> usize {
-    span.map_or(1, |span| document.line_of(span))
-}

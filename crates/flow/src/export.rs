@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::config::{Execution, StepType};
 use crate::error::{Code, Error, Problem};
 use crate::id::StepId;
+use crate::spot::Spot;
 use crate::workflow::{Workflow, parse};
 
 /// The only version there is.
@@ -234,7 +235,7 @@ fn of_text(error: Error) -> ImportError {
 }
 
 fn refuse(message: String) -> ImportError {
-    let problem = Problem::error(Code::Config, 1, message.clone());
+    let problem = Problem::error(Code::Config, Spot::BEGIN, message.clone());
     ImportError {
         message,
         problems: vec![problem],

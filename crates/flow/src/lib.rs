@@ -68,12 +68,15 @@ mod branches;
 mod config;
 mod reads;
 mod scopes;
+mod spot;
 mod step;
 mod workflow;
+mod written;
 
 // Workflow → problems, files.
 mod check;
 pub mod export;
+mod references;
 mod settings;
 
 // Expressions, and what is said to whoever does a step.
@@ -93,12 +96,13 @@ pub use config::{
     Branch, Budget, Config, DURATION_DAYS_MAX, Duration, Execution, Handler, OnTimeout, Policy,
     Retry, StepType,
 };
-pub use error::{Code, Error, PROBLEMS_MAX, Problem, Severity};
+pub use error::{Code, Error, Excerpt, PROBLEMS_MAX, Problem, Severity};
 pub use expr::Reference;
 pub use id::{Item, NoTaskId, Path, RunId, StepId, TaskId, TextHash};
 pub use memory::Memory;
 pub use replay::{Count, Skeleton, Unreplayable, replay};
 pub use scopes::FOREACH_DEPTH_MAX;
+pub use spot::Spot;
 pub use store::{Claim, Claimed, Done, Executed, Store, StoreError, StoreErrorKind, Stored, Which};
 pub use workflow::{
     CONCURRENCY_DEFAULT, DEPTH_DEFAULT, DEPTH_MAX, Edge, ITEMS_DEFAULT, ITEMS_MAX, STEPS_MAX, Step,

@@ -29,11 +29,17 @@ pub(crate) fn resolve(
             .map(|(at, step)| (step.id.clone(), at))
             .collect(),
         scopes: HashMap::new(),
-        awaits: explicit(steps, problems),
+        awaited: explicit(steps, edges, problems),
+        awaits: HashMap::new(),
         problems,
     };
     walk.run(steps, edges, starts);
-    let Walk { scopes, awaits, .. } = walk;
+    let Walk {
+        scopes,
+        awaits,
+        awaited,
+        ..
+    } = walk;
     let found: Vec<(StepId, Option<StepId>)> = awaits.into_iter().collect();
     for step in steps.iter_mut() {
         step.scope = scopes.get(&step.id).cloned().unwrap_or_default();
@@ -52,44 +58,155 @@ pub(crate) fn resolve(
                     "The foreach `{}` is joined by `{first}` and by `{second}`.",
                     step.id
                 );
-                let problem = Problem::error(Code::Scope, step.line, message);
+                let problem = Problem::error(Code::Scope, step.spot, message);
                 problems.push(problem.hint("lead all its branches to one join"));
             }
         }
     }
     if problems.len() == before {
+        misnamed(steps, &awaited, problems);
         ambiguous(steps, edges, problems);
     }
 }
 
+/// What the config of a join says about what it awaits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Awaited {
+    /// The items of this foreach.
+    Foreach(StepId),
+    /// The branches that leave this step.
+    Fork,
+    /// The items of the foreach around it, whichever that is.
+    Innermost,
+    /// What this step gives in every item of the foreach around it.
+    Inside(StepId),
+}
+
 /// What the configs say: a join awaits a foreach, or joins branches.
-fn explicit(steps: &[Step], problems: &mut Vec<Problem>) -> HashMap<StepId, Option<StepId>> {
-    let mut awaits = HashMap::new();
+fn explicit(
+    steps: &[Step],
+    edges: &[Edge],
+    problems: &mut Vec<Problem>,
+) -> HashMap<StepId, Awaited> {
+    let mut awaited = HashMap::new();
     for join in steps.iter().filter(|step| step.step_type == StepType::Join) {
-        let Some(named) = &join.config.await_step_id else {
-            continue;
-        };
-        match steps.iter().find(|step| step.id.as_str() == named) {
-            Some(step) => {
-                let foreach = step.step_type == StepType::Foreach;
-                awaits.insert(join.id.clone(), foreach.then(|| step.id.clone()));
+        let tag = join
+            .config
+            .await_tag
+            .as_deref()
+            .map(|tag| tagged(steps, tag));
+        let named = join.config.await_step_id.as_deref();
+        let named = named.map(|id| named_by(steps, edges, join, id));
+        let found = match (tag, named) {
+            (None, None) => continue,
+            (Some(tag), None) => tag.map_err(|wrong| ("awaitTag", wrong)),
+            (None, Some(named)) => named.map_err(|wrong| ("awaitStepId", wrong)),
+            (Some(Ok(tag)), Some(Ok(named))) if tag == named || tag == Awaited::Innermost => {
+                match named {
+                    Awaited::Fork => Err(("awaitTag", different())),
+                    named => Ok(named),
+                }
             }
-            None => {
-                let message = format!(
-                    "`awaitStepId` of `{}` names `{named}`, which is no step.",
-                    join.id
-                );
-                let line = join.config_line.unwrap_or(join.line);
-                problems.push(Problem::error(Code::UnknownStep, line, message));
+            (Some(Err(wrong)), _) => Err(("awaitTag", wrong)),
+            (_, Some(Err(wrong))) => Err(("awaitStepId", wrong)),
+            _ => Err(("awaitTag", different())),
+        };
+        match found {
+            Ok(found) => {
+                awaited.insert(join.id.clone(), found);
+            }
+            Err((key, Wrong { code, wrong, hint })) => {
+                let message = format!("`{key}` of `{}` {wrong}.", join.id);
+                let problem = Problem::error(code, join.value(key), message);
+                problems.push(problem.hint(hint));
             }
         }
     }
-    awaits
+    awaited
+}
+
+/// Why a join cannot await what its config says.
+struct Wrong {
+    code: Code,
+    wrong: String,
+    hint: String,
+}
+
+fn different() -> Wrong {
+    Wrong {
+        code: Code::Scope,
+        wrong: "and `awaitStepId` say different things".to_owned(),
+        hint: "leave one of them out".to_owned(),
+    }
+}
+
+/// `foreach:{{parentId}}` is the foreach around, `foreach:ID` the one with this id.
+fn tagged(steps: &[Step], tag: &str) -> Result<Awaited, Wrong> {
+    let id = tag.trim().strip_prefix("foreach:").map(str::trim);
+    let inside = id.and_then(|id| id.strip_prefix("{{")?.strip_suffix("}}"));
+    if inside.is_some_and(|inside| inside.trim() == "parentId") {
+        return Ok(Awaited::Innermost);
+    }
+    let foreach = steps
+        .iter()
+        .find(|step| Some(step.id.as_str()) == id && step.step_type == StepType::Foreach);
+    match foreach {
+        Some(foreach) => Ok(Awaited::Foreach(foreach.id.clone())),
+        None => Err(Wrong {
+            code: Code::Setting,
+            wrong: "names no foreach".to_owned(),
+            hint: "write \"foreach:{{parentId}}\", or use `awaitStepId`".to_owned(),
+        }),
+    }
+}
+
+/// A foreach is awaited with all its items, a fork with its branches, and a step inside of a foreach
+/// in every item.
+fn named_by(steps: &[Step], edges: &[Edge], join: &Step, id: &str) -> Result<Awaited, Wrong> {
+    let wrong = |code, wrong: String, hint: String| Err(Wrong { code, wrong, hint });
+    let Some(named) = steps.iter().find(|step| step.id.as_str() == id) else {
+        let known = steps.iter().map(|step| step.id.as_str());
+        let hint = prompt::suggestion(id, known).unwrap_or_default();
+        return wrong(
+            Code::UnknownStep,
+            format!("names `{id}`, which is no step"),
+            hint,
+        );
+    };
+    let hint = "name the foreach whose items come together, or the step whose branches do";
+    if named.id == join.id || !reaching(&join.id, edges).contains(&named.id) {
+        let sentence = format!("names `{id}`, which never comes before it");
+        return wrong(Code::Scope, sentence, hint.to_owned());
+    }
+    if named.step_type == StepType::Foreach {
+        return Ok(Awaited::Foreach(named.id.clone()));
+    }
+    if named.step_type == StepType::Decision {
+        let sentence = format!("names the decision `{id}`, of which only one branch is taken");
+        return wrong(Code::Scope, sentence, hint.to_owned());
+    }
+    match forks(named, join, edges) {
+        true => Ok(Awaited::Fork),
+        false => Ok(Awaited::Inside(named.id.clone())),
+    }
+}
+
+/// Whether several ways lead from a step, at once, to a join.
+fn forks(step: &Step, join: &Step, edges: &[Edge]) -> bool {
+    let before = reaching(&join.id, edges);
+    let ways = edges.iter().filter(|edge| {
+        edge.from == step.id
+            && edge.when == When::Always
+            && (edge.to == join.id || before.contains(&edge.to))
+    });
+    ways.count() > 1
 }
 
 struct Walk<'p> {
     index: HashMap<StepId, usize>,
     scopes: HashMap<StepId, Vec<StepId>>,
+    /// What the configs of joins say.
+    awaited: HashMap<StepId, Awaited>,
     awaits: HashMap<StepId, Option<StepId>>,
     problems: &'p mut Vec<Problem>,
 }
@@ -140,7 +257,7 @@ impl Walk<'_> {
                     from.id
                 );
                 self.problems
-                    .push(Problem::error(Code::Limit, from.line, message));
+                    .push(Problem::error(Code::Limit, from.spot, message));
                 return None;
             }
         }
@@ -148,7 +265,12 @@ impl Walk<'_> {
             return Some(scope);
         }
         let inner = scope.last().cloned();
-        let awaits = self.awaits.entry(to.id.clone()).or_insert(inner.clone());
+        let awaits = match self.awaited.get(&to.id) {
+            Some(Awaited::Foreach(foreach)) => Some(foreach.clone()),
+            Some(Awaited::Fork) => None,
+            Some(Awaited::Innermost | Awaited::Inside(_)) | None => inner.clone(),
+        };
+        let awaits = self.awaits.entry(to.id.clone()).or_insert(awaits);
         match awaits.clone() {
             None => Some(scope),
             Some(foreach) if Some(&foreach) == inner.as_ref() => {
@@ -164,7 +286,7 @@ impl Walk<'_> {
                     to.id
                 );
                 self.problems
-                    .push(Problem::error(Code::Scope, edge.line, message));
+                    .push(Problem::error(Code::Scope, edge.spot, message));
                 None
             }
         }
@@ -183,10 +305,43 @@ impl Walk<'_> {
              join is missing between.",
             edge.to
         );
-        let problem = Problem::error(Code::Scope, edge.line, message);
+        let problem = Problem::error(Code::Scope, edge.spot, message);
         self.problems.push(problem.hint(format!(
             "let the items of `{foreach}` come together in a `[Join …]` before they go on"
         )));
+    }
+}
+
+/// What was said of a join before it was known where it stands.
+fn misnamed(steps: &[Step], awaited: &HashMap<StepId, Awaited>, problems: &mut Vec<Problem>) {
+    for join in steps {
+        let Some(awaited) = awaited.get(&join.id) else {
+            continue;
+        };
+        let inside = |id: &StepId| {
+            let step = steps.iter().find(|step| step.id == *id);
+            step.is_some_and(|step| (join.awaits.iter()).any(|around| step.scope.contains(around)))
+        };
+        let (key, wrong, hint) = match awaited {
+            Awaited::Innermost if join.awaits.is_none() => (
+                "awaitTag",
+                "names the foreach around, but there is none".to_owned(),
+                "leave it out: the join waits for every path that can come".to_owned(),
+            ),
+            Awaited::Inside(id) if !inside(id) => (
+                "awaitStepId",
+                format!("names `{id}`, which is no foreach and has no branches that come together"),
+                match join.awaits {
+                    Some(_) => "name the foreach whose items come together",
+                    None => "leave it out: the join waits for every path that can come",
+                }
+                .to_owned(),
+            ),
+            _ => continue,
+        };
+        let message = format!("`{key}` of `{}` {wrong}.", join.id);
+        let problem = Problem::error(Code::Scope, join.value(key), message);
+        problems.push(problem.hint(hint));
     }
 }
 
@@ -221,7 +376,7 @@ fn ambiguous(steps: &[Step], edges: &[Edge], problems: &mut Vec<Problem>) {
                  `{}`.",
                 join.id, fork.id
             );
-            let problem = Problem::error(Code::Scope, join.line, message);
+            let problem = Problem::error(Code::Scope, join.spot, message);
             problems.push(problem.hint(format!(
                 "set its `awaitStepId` to \"{foreach}\" or to \"{}\"",
                 fork.id
@@ -238,7 +393,7 @@ fn lonely(join: &Step, edges: &[Edge], problems: &mut Vec<Problem>) {
             "`{}` looks like a join, but there is nothing to join.",
             join.id
         );
-        let problem = Problem::error(Code::AmbiguousStep, join.line, message);
+        let problem = Problem::error(Code::AmbiguousStep, join.spot, message);
         problems.push(problem.hint("set its `stepType` to \"task\" or to \"join\""));
     }
 }

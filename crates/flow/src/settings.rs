@@ -8,31 +8,29 @@ use crate::workflow::{DEPTH_MAX, ITEMS_MAX, Step};
 
 /// What is wrong with the settings of a step.
 pub(crate) fn check(step: &Step) -> Vec<Problem> {
-    let line = step.config_line.unwrap_or(step.line);
-    let problem = |message: String| Problem::error(Code::Setting, line, message);
+    let problem =
+        |name: &str, message: String| Problem::error(Code::Setting, step.key(name), message);
     let mut problems: Vec<Problem> = misplaced(step.step_type, &step.config)
         .into_iter()
         .map(|name| {
             let kind = step.step_type.name();
-            problem(format!(
+            let message = format!(
                 "`{name}` means nothing for `{}`, which is a {kind}.",
                 step.id
-            ))
+            );
+            problem(name, message)
         })
         .collect();
     let ranges = ranges(step).into_iter();
-    problems
-        .extend(ranges.map(|(name, wrong)| problem(format!("`{name}` of `{}` {wrong}.", step.id))));
+    problems.extend(
+        ranges.map(|(name, wrong)| problem(name, format!("`{name}` of `{}` {wrong}.", step.id))),
+    );
     if let Some(wrong) = step.config.output_schema.as_ref().and_then(no_schema) {
-        problems.push(problem(format!(
+        let message = format!(
             "`outputSchema` of `{}` is no JSON Schema: {wrong}.",
             step.id
-        )));
-    }
-    let tag = step.config.await_tag.as_deref();
-    if tag.is_some_and(|tag| !tag.trim_start().starts_with("foreach:")) {
-        let names_none = problem(format!("`awaitTag` of `{}` names no foreach.", step.id));
-        problems.push(names_none.hint("write \"foreach:{{parentId}}\", or use `awaitStepId`"));
+        );
+        problems.push(problem("outputSchema", message));
     }
     problems
 }

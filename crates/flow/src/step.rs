@@ -4,6 +4,7 @@ use mermaid::Node;
 
 use crate::config::{Config, Execution, StepType};
 use crate::error::{Code, Problem};
+use crate::spot::Spot;
 
 /// What a node is to the engine, with the name people know it by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,9 +16,13 @@ pub(crate) struct Kind {
 }
 
 /// Tells what a node is, or why it cannot be told.
-pub(crate) fn kind(node: &Node, config: &Config, line: usize) -> Result<Kind, Problem> {
+pub(crate) fn kind(
+    node: &Node,
+    config: &Config,
+    spot: impl Fn(&str) -> Spot,
+) -> Result<Kind, Problem> {
     if node.id == "%%" {
-        return Err(ambiguous(node, line));
+        return Err(ambiguous(node, spot("")));
     }
     let label = one_line(&node.label.text);
     let shaped = shaped(node, &label);
@@ -25,7 +30,7 @@ pub(crate) fn kind(node: &Node, config: &Config, line: usize) -> Result<Kind, Pr
         (Some(given), Some(shaped)) => (given, shaped.1),
         (Some(given), None) => (given, Execution::Automated),
         (None, Some(shaped)) => shaped,
-        (None, None) => return Err(ambiguous(node, line)),
+        (None, None) => return Err(ambiguous(node, spot(""))),
     };
     let configured = match (config.execution, config.old_execution) {
         (Some(new), Some(old)) if new != old => {
@@ -33,7 +38,7 @@ pub(crate) fn kind(node: &Node, config: &Config, line: usize) -> Result<Kind, Pr
                 "`execution` and `type` of `{}` say different things.",
                 node.id
             );
-            let problem = Problem::error(Code::Setting, line, message);
+            let problem = Problem::error(Code::Setting, spot("type"), message);
             return Err(problem.hint("`type` is the old name of `execution`: leave it out"));
         }
         (new, old) => new.or(old),
@@ -80,10 +85,10 @@ fn without_prefix(label: &str) -> &str {
     rest.filter(|rest| !rest.is_empty()).unwrap_or(label)
 }
 
-fn ambiguous(node: &Node, line: usize) -> Problem {
+fn ambiguous(node: &Node, spot: Spot) -> Problem {
     if node.id == "%%" {
         let message = "A line with nothing but `%%` is a node to Mermaid.";
-        let problem = Problem::error(Code::AmbiguousStep, line, message);
+        let problem = Problem::error(Code::AmbiguousStep, spot, message);
         return problem.hint("write a space after it: `%% `");
     }
     let message = format!(
@@ -91,7 +96,7 @@ fn ambiguous(node: &Node, line: usize) -> Problem {
         node.id,
         node.shape.name()
     );
-    let problem = Problem::error(Code::AmbiguousStep, line, message);
+    let problem = Problem::error(Code::AmbiguousStep, spot, message);
     problem.hint(match node.shape.family() {
         Some("subroutine") => {
             "begin the label with `Each:`, `Run:` or `Join:`, or set `stepType` in the config block"

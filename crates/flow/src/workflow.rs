@@ -3,16 +3,18 @@
 use std::collections::{HashMap, HashSet};
 
 use expr::Reference;
-use mermaid::{Document, Heads, Stroke};
+use mermaid::{Document, Span};
 
-use crate::block::{self, Blocks};
+use crate::block;
 use crate::branches;
 use crate::config::{Config, Execution, Handler, Retry, StepType};
-use crate::error::{Code, Error, Problem, line_of};
+use crate::error::{Code, Error, Problem};
 use crate::id::{StepId, TextHash};
 use crate::reads;
 use crate::scopes;
+use crate::spot::{Lines, Spot};
 use crate::step;
+use crate::written::{self, Written};
 
 /// How many steps a workflow may have.
 pub const STEPS_MAX: usize = 2_000;
@@ -50,10 +52,10 @@ pub struct Step {
     pub step_type: StepType,
     pub execution: Execution,
     pub config: Config,
-    /// Where its node is written first, counted from 1.
-    pub line: usize,
-    /// Where its config begins.
-    pub config_line: Option<usize>,
+    /// Where its node is written first.
+    pub spot: Spot,
+    /// Its config, where it has one.
+    pub(crate) written: Option<Written>,
     /// The foreach steps it stands in, the outermost first.
     pub scope: Vec<StepId>,
     /// For a foreach: the join that ends it.
@@ -71,8 +73,10 @@ pub struct Edge {
     pub to: StepId,
     pub when: When,
     pub label: String,
-    /// Counted from 1.
-    pub line: usize,
+    /// Where its label is written, or the link itself.
+    pub spot: Spot,
+    /// The same where the label is written as it reads.
+    pub(crate) text: Option<Spot>,
 }
 
 /// When an edge is taken.
@@ -100,17 +104,17 @@ pub fn parse(source: &str) -> Result<Workflow, Error> {
     let nodes = document.diagram().nodes.len();
     if nodes > STEPS_MAX {
         let message = format!("The diagram has {nodes} steps, more than STEPS_MAX = {STEPS_MAX}.");
-        problems.push(Problem::error(Code::Limit, 1, message));
+        problems.push(Problem::error(Code::Limit, Spot::BEGIN, message));
         return Err(Error::new(problems));
     }
-    let configs = configs(&document, &blocks, &mut problems);
+    let configs = written::configs(&document, &blocks, &mut problems);
     let mut steps = steps(&document, configs, &mut problems);
     let index: HashMap<StepId, usize> = steps
         .iter()
         .enumerate()
         .map(|(at, step)| (step.id.clone(), at))
         .collect();
-    let drawn = drawn(&document, &index, &mut problems);
+    let drawn = branches::drawn(&document, &index, &mut problems);
     // What follows would only report the same again.
     if !problems.is_empty() {
         return Err(Error::new(problems));
@@ -257,6 +261,29 @@ impl Step {
         }
     }
 
+    /// Where a setting is named, as `retry.attempts`; its node where it has no config.
+    pub(crate) fn key(&self, path: &str) -> Spot {
+        (self.written.as_ref()).map_or(self.spot, |written| written.key(path))
+    }
+
+    /// Where the value of a setting begins.
+    pub(crate) fn value(&self, path: &str) -> Spot {
+        (self.written.as_ref()).map_or(self.spot, |written| written.value(path))
+    }
+
+    /// Where a part of a setting that is a text stands.
+    pub(crate) fn inside(&self, path: &str, start: usize, end: usize) -> Spot {
+        let written = self.written.as_ref();
+        written.map_or(self.spot, |written| written.inside(path, start, end))
+    }
+
+    /// Where the first setting stands that a message quotes.
+    pub(crate) fn quoted(&self, message: &str) -> Spot {
+        let written = self.written.as_ref();
+        let quoted = written.and_then(|written| written.named_in(message));
+        quoted.unwrap_or_else(|| self.key(""))
+    }
+
     #[must_use]
     pub fn handler(&self) -> Handler {
         self.config.handler.unwrap_or_default()
@@ -309,48 +336,13 @@ impl Step {
     }
 }
 
-fn configs(
-    document: &Document,
-    blocks: &Blocks,
-    problems: &mut Vec<Problem>,
-) -> HashMap<String, (Config, usize)> {
-    let mut configs = HashMap::new();
-    for entry in &blocks.entries {
-        if document.diagram().node(&entry.id).is_none() {
-            let message = format!(
-                "The config is of `{}`, which is no step of the diagram.",
-                entry.id
-            );
-            let mut problem = Problem::error(Code::UnknownStep, entry.line, message);
-            let ids = document.diagram().nodes.iter().map(|node| node.id.as_str());
-            if let Some(near) = nearest(&entry.id, ids) {
-                problem = problem.hint(format!("did you mean `@{near}`?"));
-            }
-            problems.push(problem);
-            continue;
-        }
-        match serde_json::from_str::<Config>(&entry.json) {
-            Ok(config) => {
-                configs.insert(entry.id.clone(), (config, entry.line));
-            }
-            Err(error) => {
-                let line = entry.line + error.line().saturating_sub(1);
-                let text = error.to_string();
-                let detail = text.split(" at line ").next().unwrap_or(&text);
-                let message = format!("The config of `{}` cannot be read: {detail}.", entry.id);
-                problems.push(Problem::error(Code::Config, line, message));
-            }
-        }
-    }
-    configs
-}
-
 fn steps(
     document: &Document,
-    mut configs: HashMap<String, (Config, usize)>,
+    mut configs: HashMap<String, (Config, Written)>,
     problems: &mut Vec<Problem>,
 ) -> Vec<Step> {
     let diagram = document.diagram();
+    let lines = Lines::of(document.source());
     let mut steps = Vec::with_capacity(diagram.nodes.len());
     for node in &diagram.nodes {
         if diagram
@@ -360,11 +352,17 @@ fn steps(
         {
             continue;
         }
-        let line = line_of(document, document.node_span(&node.id));
-        let config = configs.remove(&node.id);
-        let config_line = config.as_ref().map(|(_, line)| *line);
-        let config = config.map(|(config, _)| config).unwrap_or_default();
-        match step::kind(node, &config, config_line.unwrap_or(line)) {
+        let written_at = document.node_span(&node.id);
+        let spot = lines.spot(written_at.unwrap_or(Span::default()));
+        let (config, written) = match configs.remove(&node.id) {
+            Some((config, written)) => (config, Some(written)),
+            None => (Config::default(), None),
+        };
+        let kind = step::kind(node, &config, |key| match &written {
+            Some(written) => written.key(key),
+            None => spot,
+        });
+        match kind {
             Ok(kind) => steps.push(Step {
                 id: StepId::new(node.id.as_str()),
                 name: kind.name,
@@ -372,8 +370,8 @@ fn steps(
                 execution: kind.execution,
                 reads: reads::of(&config),
                 config,
-                line,
-                config_line,
+                spot,
+                written,
                 scope: Vec::new(),
                 join: None,
                 awaits: None,
@@ -384,62 +382,11 @@ fn steps(
     if diagram.nodes.is_empty() {
         problems.push(Problem::error(
             Code::Diagram,
-            1,
+            Spot::BEGIN,
             "The diagram has no steps.",
         ));
     }
     steps
-}
-
-/// The edges as they are drawn, before it is known what their labels mean.
-fn drawn(
-    document: &Document,
-    index: &HashMap<StepId, usize>,
-    problems: &mut Vec<Problem>,
-) -> Vec<Edge> {
-    let subgraphs = &document.diagram().subgraphs;
-    let mut edges = Vec::new();
-    for (at, edge) in document.diagram().edges.iter().enumerate() {
-        if edge.arrow.stroke == Stroke::Invisible {
-            continue;
-        }
-        let line = line_of(document, document.edge_span(at));
-        let grouped = subgraphs
-            .iter()
-            .find(|s| s.id == edge.from || s.id == edge.to);
-        if let Some(subgraph) = grouped {
-            let message = format!(
-                "An edge to or from the subgraph `{}` leads nowhere.",
-                subgraph.id
-            );
-            let problem = Problem::error(Code::Branch, line, message);
-            problems.push(problem.hint("draw it to one of the steps inside"));
-            continue;
-        }
-        if matches!(
-            edge.arrow.heads,
-            Heads::DoublePoint | Heads::DoubleCross | Heads::DoubleCircle
-        ) {
-            let message = format!(
-                "The edge between `{}` and `{}` has two heads.",
-                edge.from, edge.to
-            );
-            let problem = Problem::error(Code::Branch, line, message);
-            problems.push(problem.hint("draw one edge for each direction"));
-            continue;
-        }
-        let edge = Edge {
-            from: StepId::new(edge.from.as_str()),
-            to: StepId::new(edge.to.as_str()),
-            when: When::Always,
-            label: edge.label.text.trim().to_owned(),
-            line,
-        };
-        if index.contains_key(&edge.from) && index.contains_key(&edge.to) {
-            edges.push(edge);
-        }
-    }
-    edges
 }
 
 fn starts(steps: &[Step], edges: &[Edge]) -> Vec<StepId> {
@@ -492,11 +439,4 @@ fn title(document: &Document) -> Option<String> {
     let line = body.lines().find_map(|line| line.strip_prefix("title:"))?;
     let title = line.trim().trim_matches(['"', '\'']);
     (!title.is_empty()).then(|| title.to_owned())
-}
-
-/// The known name nearest to one that is not known.
-pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let distance = |known: &&str| strsim::osa_distance(&known.to_lowercase(), &name.to_lowercase());
-    let nearest = known.min_by_key(distance)?;
-    (distance(&nearest) <= 1 + name.len() / 4).then_some(nearest)
 }

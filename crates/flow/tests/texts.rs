@@ -39,12 +39,16 @@ fn steps(source: &str) -> String {
     shown.collect::<Vec<_>>().join(" ")
 }
 
-/// The problems of a text as `line code`, whoever finds them.
-fn problems(source: &str) -> String {
-    let found = match parse(source) {
+fn found(source: &str) -> Vec<flow::Problem> {
+    match parse(source) {
         Ok(workflow) => flow::check(&workflow, &Surroundings::default()),
         Err(error) => error.problems().to_vec(),
-    };
+    }
+}
+
+/// The problems of a text as `line code`, whoever finds them.
+fn problems(source: &str) -> String {
+    let found = found(source);
     let shown = found.iter().map(|problem| {
         let mark = if problem.severity == Severity::Warning {
             "?"
@@ -340,36 +344,78 @@ fn the_check_finds_what_a_clear_text_gets_wrong() {
     }
 }
 
+/// The problems with what is around a workflow, as `line:column code hint`.
+fn around(source: &str, agents: &[&str], people: Option<&[&str]>, workflows: &[&str]) -> String {
+    let workflow = parse(source).unwrap_or_else(|e| panic!("{}", e.report("w", source)));
+    let names = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+    let known = workflows.iter().map(|name| (name.to_string(), &workflow));
+    let around = Surroundings {
+        agents: Some(names(agents)),
+        people: people.map(names),
+        workflows: Some(known.collect()),
+        name: Some("main".to_owned()),
+    };
+    let shown = flow::check(&workflow, &around).into_iter().map(|problem| {
+        let mark = if problem.severity == Severity::Warning {
+            "?"
+        } else {
+            ""
+        };
+        format!(
+            "{}:{} {}{mark} {}",
+            problem.line,
+            problem.column,
+            problem.code.name(),
+            problem.hint.unwrap_or_default()
+        )
+    });
+    shown.collect::<Vec<_>>().join(", ").trim_end().to_owned()
+}
+
 #[test]
 fn agents_and_subflows_must_be_known() {
     let source = format!(
         "graph TD\n A[x] --> S[[Run: deploy]]\n{}",
         block("%% @A: { \"defaultAssigneeId\": \"reviewr\" }")
     );
-    let workflow = parse(&source).unwrap();
-    let check = |assignees: &[&str], workflows: &[&str]| {
-        let around = Surroundings {
-            assignees: Some(assignees.iter().map(ToString::to_string).collect()),
-            workflows: Some(
-                workflows
-                    .iter()
-                    .map(|name| (name.to_string(), &workflow))
-                    .collect(),
-            ),
-            name: Some("main".to_owned()),
-        };
-        let problems = flow::check(&workflow, &around);
-        problems
-            .iter()
-            .map(|p| (p.code, p.hint.clone().unwrap_or_default()))
-            .collect::<Vec<_>>()
-    };
-    let near = (Code::UnknownAgent, "did you mean `reviewer`?".to_owned());
-    assert_eq!(check(&["reviewr"], &["deploy"]), []);
-    assert_eq!(check(&["reviewer"], &["deploy"]), [near]);
+    assert_eq!(around(&source, &["reviewr"], None, &["deploy"]), "");
     assert_eq!(
-        check(&["reviewr"], &[]),
-        [(Code::UnknownSubflow, String::new())]
+        around(&source, &["reviewer"], None, &["deploy"]),
+        "4:31 unknown-agent did you mean `reviewer`?"
+    );
+    assert_eq!(
+        around(&source, &["reviewr"], None, &[]),
+        "2:11 unknown-subflow"
+    );
+    assert_eq!(
+        around(&source, &["reviewr"], None, &["deploi"]),
+        "2:11 unknown-subflow did you mean `deploi`?"
+    );
+    // A person does not do what is automated.
+    assert_eq!(
+        around(&source, &[], Some(&["reviewr"]), &["deploy"]),
+        "4:31 unknown-agent? draw it `(…)` or set `execution` to \"manual\", if a person does it"
+    );
+}
+
+#[test]
+fn people_whom_nobody_knows_are_named() {
+    let source = format!(
+        "graph TD\n A(x) --> B[y]\n{}",
+        block(
+            "%% @A: { \"defaultAssigneeId\": \"anna\" }\n%% @B: { \"fallbackAssigneeId\": \"bob\" }"
+        )
+    );
+    assert_eq!(around(&source, &[], None, &[]), "");
+    assert_eq!(around(&source, &[], Some(&["anna", "bob"]), &[]), "");
+    assert_eq!(around(&source, &["bob"], Some(&["anna"]), &[]), "");
+    assert_eq!(
+        around(&source, &[], Some(&["ann", "bob"]), &[]),
+        "4:31 unknown-person? did you mean `ann`?"
+    );
+    assert_eq!(
+        around(&source, &[], Some(&["anna", "zoe"]), &[]),
+        "5:32 unknown-person? add a user of this name, or whoever looks for their tasks finds none"
     );
 }
 
@@ -391,7 +437,8 @@ fn workflows_that_run_each_other_need_a_depth() {
     ] {
         let workflows = BTreeMap::from([("one".to_owned(), &one), ("two".to_owned(), &two)]);
         let around = Surroundings {
-            assignees: Some(BTreeSet::new()),
+            agents: Some(BTreeSet::new()),
+            people: None,
             workflows: Some(workflows),
             name: Some("one".to_owned()),
         };
@@ -449,14 +496,140 @@ fn an_edit_changes_the_lines_of_its_step_and_no_other() {
 }
 
 #[test]
-fn problems_are_reported_with_line_and_hint() {
-    let source = "graph TD\n A[x] --> D{y}\n D -->|Yes| B[b]\n D -->|default| C[c]";
-    let workflow = parse(source).unwrap();
-    let problems = flow::check(&workflow, &Surroundings::default());
+fn problems_are_reported_with_their_place_and_a_caret() {
+    let source = "graph TD\n A[x] --> D{y}\n D -->|\"output.a && Yes\"| B[b]\n D -->|default| C[c]";
     assert_eq!(
-        problems[0].report("w.mmd", source),
-        "w.mmd:3: error[unknown-reference]: `Yes` at `D` is no name that a run knows.\n  |\n3 |  D -->|Yes| B[b]\n  = hint: a step before gave it? Write `output.Yes`\n"
+        found(source)[0].report("w.mmd", source),
+        "w.mmd:3:21: error[unknown-reference]: `Yes` at `D` is no name that a run knows.
+  |
+3 |  D -->|\"output.a && Yes\"| B[b]
+  |                     ^^^
+  = hint: a step before gave it? Write `output.Yes`
+"
     );
+}
+
+/// What every problem is about: its code and the text under its caret.
+fn carets(source: &str) -> String {
+    let shown = found(source).into_iter().map(|problem| {
+        let line = source.lines().nth(problem.line - 1).unwrap_or("");
+        let under = line.chars().skip(problem.column - 1).take(problem.width);
+        let under: String = under.collect();
+        format!("{} {} <{under}>", problem.line, problem.code.name())
+    });
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn a_caret_stands_under_what_is_wrong() {
+    for (source, expected) in [
+        ("graph TD\n A[x", "2 diagram <[>"),
+        ("graph TD\n A[x] --> B[[y]]", "2 ambiguous-step <B[[y]]>"),
+        ("graph TD\n A[x] <-->|z| B[y]", "2 branch <<-->|z|>"),
+        ("graph TD\n A[x] -->|output.a| B[y]", "2 branch <output.a>"),
+        (
+            "graph TD\n A[x] -- output.a --> B[y]",
+            "2 branch <output.a>",
+        ),
+        (
+            "graph TD\n A[x] --> B[y] -->|back| A",
+            "2 endless-cycle <back>",
+        ),
+        ("graph TD\n A[x] --> B[y] --> A", "2 endless-cycle <-->>"),
+        (
+            "graph TD\n Ä[ä] --> D{y}\n  D -->|\"output.ß >\"| B[b]\n  D -->|default| C[c]",
+            "3 expression <output.ß >>",
+        ),
+        (
+            "graph TD\n A[x] --> D{y}\n D -->|\"output.a === #quot;b#quot; && nope\"| B[b]\n D -->|default| C[c]",
+            "3 unknown-reference <\"output.a === #quot;b#quot; && nope\">",
+        ),
+    ] {
+        assert_eq!(carets(source), expected, "{source}");
+    }
+    for (config, expected) in [
+        ("%% @B: { \"promt\": 1 }", "4 config <\"promt\">"),
+        ("%% @B: {\n%%   \"prompt\": oops\n%% }", "5 config <oops>"),
+        (
+            "%% @B: {\n%%   \"prompt\": \"a\"\n%%   \"tags\": []\n%% }",
+            "6 config <\"tags\">",
+        ),
+        (
+            "%% @B: {\n%%   \"maxVisits\": \"two\"\n%% }",
+            "5 config <\"two\">",
+        ),
+        (
+            "%% @B: { \"timeout\": \"5 weeks\" }",
+            "4 config <\"5 weeks\">",
+        ),
+        (
+            "%% @B: { \"handler\": \"comand\" }",
+            "4 config <\"comand\">",
+        ),
+        ("%% @B: { \"prompt\": \"a\"", "4 config <\"a\">"),
+        ("%% @X: { \"prompt\": \"a\" }", "4 unknown-step <@X>"),
+        ("%% @B: {}\n%%   @B: {}", "5 duplicate-config <@B>"),
+        ("%% what", "4 config <%% what>"),
+        ("%% @B: { \"maxVisits\": 0 }", "4 setting <\"maxVisits\">"),
+        (
+            "%% @B: { \"retry\": { \"attempts\": 0 } }",
+            "4 setting <\"attempts\">",
+        ),
+        (
+            "%% @B: {\n%%   \"itemsPath\": \"output\"\n%% }",
+            "5 setting <\"itemsPath\">",
+        ),
+        ("%% @B: { \"onError\": \"Q\" }", "4 unknown-step <\"Q\">"),
+        (
+            "%% @B: { \"prompt\": \"\\u00e4\\n\\\"{{output}} {{ steps.Q.output }}\" }",
+            "4 unknown-reference <steps.Q.output>",
+        ),
+        (
+            "%% @B: { \"prompt\": \"ä {{ a + }}\" }",
+            "4 expression < a + >",
+        ),
+        ("%% @B: { \"prompt\": \"x {{output\" }", "4 expression <{{>"),
+        (
+            "%% @B: { \"handler\": \"http\", \"config\": {\n%%     \"headers\": { \"a\": [\"{{output}}\", \"{{who}}\"] } } }",
+            "5 unknown-reference <who>",
+        ),
+    ] {
+        let source = format!("graph TD\n A[x] --> B[y]\n{}", block(config));
+        assert_eq!(carets(&source), expected, "{config}");
+    }
+    // Lines may end as they do elsewhere.
+    let source = "graph TD\r\n A[x] --> B[y]\r\n%% === WORKFLOW_CONFIG ===\r\n%% @B: {\r\n%%   \"prompt\": \"{{nope}}\"\r\n%% }\r\n%% === END_CONFIG ===\r\n";
+    assert_eq!(carets(source), "5 unknown-reference <nope>");
+}
+
+#[test]
+fn a_setting_that_is_misspelt_is_named_and_so_is_the_one_that_was_meant() {
+    for (config, expected) in [
+        (
+            "{ \"promt\": 1 }",
+            "The config of `B` cannot be read: unknown field `promt`. did you mean `prompt`?",
+        ),
+        (
+            "{ \"handler\": \"comand\" }",
+            "The config of `B` cannot be read: unknown variant `comand`. did you mean `command`?",
+        ),
+        (
+            "{ \"policy\": \"most\" }",
+            "The config of `B` cannot be read: unknown variant `most`. it is one of all, any, quorum, allTerminal",
+        ),
+        (
+            "{ \"prompt\": \"a\"",
+            "The config of `B` cannot be read: it ends before it is complete. ",
+        ),
+    ] {
+        let source = format!(
+            "graph TD\n A[x] --> B[y]\n{}",
+            block(&format!("%% @B: {config}"))
+        );
+        let problem = &found(&source)[0];
+        let hint = problem.hint.clone().unwrap_or_default();
+        assert_eq!(format!("{} {hint}", problem.message), expected);
+    }
 }
 
 #[test]

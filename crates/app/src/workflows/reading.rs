@@ -1,9 +1,9 @@
 //! Workflows as files: found by path or by name, parsed, and checked against what is around them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use flow::{Code as ProblemCode, Execution, Problem, Severity, Step, StepType, Workflow};
+use flow::{Execution, Problem, Step, StepType, Workflow};
 use workspace::{RelPath, fs};
 
 use crate::executors;
@@ -89,7 +89,8 @@ pub fn read_text(project: &Project, (shown, name): (&str, &str), source: String)
     }
     known.insert(name.to_owned(), &workflow);
     let around = flow::Surroundings {
-        assignees: Some(assignees(project, &workflow)),
+        agents: Some(project.settings.workflows.agents.keys().cloned().collect()),
+        people: project.people.clone(),
         workflows: Some(known),
         name: Some(name.to_owned()),
     };
@@ -99,7 +100,7 @@ pub fn read_text(project: &Project, (shown, name): (&str, &str), source: String)
         .extend(workflow.steps().iter().flat_map(handled));
     sheet
         .problems
-        .sort_by_key(|problem| (problem.line, problem.severity));
+        .sort_by_key(|problem| (problem.line, problem.column, problem.severity));
     sheet.workflow = Some(workflow);
     sheet
 }
@@ -161,19 +162,6 @@ fn others(project: &Project, name: &str) -> Vec<(String, Workflow)> {
     others
 }
 
-/// The agents of the settings, and whoever does manual steps: people are not listed anywhere.
-fn assignees(project: &Project, workflow: &Workflow) -> BTreeSet<String> {
-    let agents = project.settings.workflows.agents.keys().cloned();
-    let manual = workflow
-        .steps()
-        .iter()
-        .filter(|step| step.execution == Execution::Manual);
-    let people = manual.filter_map(|step| step.config.default_assignee_id.clone());
-    let fallbacks = workflow.steps().iter();
-    let fallbacks = fallbacks.filter_map(|step| step.config.fallback_assignee_id.clone());
-    agents.chain(people).chain(fallbacks).collect()
-}
-
 /// What the handler of a step says about it.
 fn handled(step: &Step) -> Vec<Problem> {
     let works = match step.step_type {
@@ -186,12 +174,8 @@ fn handled(step: &Step) -> Vec<Problem> {
         return Vec::new();
     }
     let executor = executors::of(step.config.handler.unwrap_or_default());
-    let problems = executor.check(step).into_iter().map(|message| Problem {
-        severity: Severity::Error,
-        code: ProblemCode::Setting,
-        message: format!("`{}`: {message}", step.id),
-        hint: None,
-        line: step.config_line.unwrap_or(step.line),
-    });
-    problems.collect()
+    let problems = executor.check(step).into_iter();
+    problems
+        .map(|message| Problem::of_handler(step, &message))
+        .collect()
 }

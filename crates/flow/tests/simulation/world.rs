@@ -267,7 +267,8 @@ impl World {
     }
 
     fn good(&mut self) -> Outcome {
-        let list: Vec<u64> = (0..self.chance.up_to(3)).collect();
+        let most = if self.chance.one_in(4) { 8 } else { 3 };
+        let list: Vec<u64> = (0..self.chance.up_to(most)).collect();
         let output =
             json!({ "a": self.chance.one_in(4), "n": self.chance.up_to(10), "list": list });
         let partial = self.chance.one_in(10);

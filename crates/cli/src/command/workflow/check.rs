@@ -43,6 +43,7 @@ impl Check {
                     };
                     json!({
                         "severity": severity, "code": problem.code.name(), "line": problem.line,
+                        "column": problem.column, "width": problem.width,
                         "message": problem.message, "hint": problem.hint,
                     })
                 })

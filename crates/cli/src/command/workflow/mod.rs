@@ -90,9 +90,7 @@ fn fine_sheet(session: &Session, project: &app::Project, file: &Path) -> Result<
 /// Every problem of a workflow, with its line underlined.
 fn wrong(sheet: &Sheet) -> Trouble {
     let problems = sheet.problems.iter().map(|problem| {
-        let excerpt = sheet.source.lines().nth(problem.line.saturating_sub(1));
-        let excerpt = excerpt.unwrap_or_default();
-        let trimmed = excerpt.trim_start();
+        let excerpt = problem.excerpt(&sheet.source);
         let severity = match problem.severity {
             flow::Severity::Error => "",
             flow::Severity::Warning => "warning: ",
@@ -105,10 +103,10 @@ fn wrong(sheet: &Sheet) -> Trouble {
             message: format!("{severity}{}", problem.message),
             file: Some(sheet.shown.clone()),
             line: Some(problem.line),
-            column: Some(excerpt.chars().count() - trimmed.chars().count() + 1),
-            caret: excerpt.chars().count() - trimmed.chars().count(),
-            width: trimmed.trim_end().chars().count().max(1),
-            excerpt: Some(excerpt.to_owned()),
+            column: Some(problem.column),
+            caret: excerpt.caret,
+            width: excerpt.width,
+            excerpt: Some(excerpt.text),
             notes: Vec::new(),
             hint: problem.hint.clone(),
         }

@@ -122,6 +122,6 @@ fn as_json(workflow: &Workflow, step: &Step) -> Value {
     json!({
         "id": step.id.as_str(), "name": step.name, "stepType": step.step_type,
         "execution": step.execution, "handler": handler(step), "prompt": step.config.prompt,
-        "assignee": step.config.default_assignee_id, "line": step.line, "edges": edges,
+        "assignee": step.config.default_assignee_id, "line": step.spot.line, "edges": edges,
     })
 }

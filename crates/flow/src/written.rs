@@ -1,0 +1,325 @@
+//! Where the parts of a step's config stand in the workflow's text.
+
+use std::collections::HashMap;
+
+use mermaid::{Document, Span};
+use prompt::nearest;
+
+use crate::block::{Blocks, Entry};
+use crate::config::Config;
+use crate::error::{Code, Problem};
+use crate::spot::{Lines, Spot};
+
+/// The JSON of a config, as it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Written {
+    json: String,
+    /// Of `@ID`.
+    pub(crate) head: Spot,
+    tokens: Vec<Token>,
+    parts: Vec<Part>,
+}
+
+/// A string, a number, a word or a sign.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Token {
+    start: usize,
+    end: usize,
+    spot: Spot,
+}
+
+/// A value that is set, and where.
+#[derive(Clone, Debug, PartialEq)]
+struct Part {
+    /// Keys and indices with dots between, as `config.headers.accept`.
+    path: String,
+    /// The token of the key; of the value itself in a list.
+    key: usize,
+    /// The token the value begins with.
+    value: usize,
+}
+
+impl Written {
+    /// `lines` says for each line of the JSON where it begins in the source.
+    pub(crate) fn read(json: &str, lines: &[usize], places: &Lines<'_>, head: Spot) -> Written {
+        let starts: Vec<usize> = std::iter::once(0)
+            .chain(json.match_indices('\n').map(|(at, _)| at + 1))
+            .collect();
+        let tokens = ranges(json).into_iter().map(|(start, end)| {
+            let line = starts.partition_point(|at| *at <= start).saturating_sub(1);
+            let begin = starts.get(line).copied().unwrap_or(0);
+            let there = lines.get(line).copied().unwrap_or(0);
+            let span = Span {
+                start: there + start - begin,
+                end: there + end - begin,
+            };
+            Token {
+                start,
+                end,
+                spot: places.spot(span),
+            }
+        });
+        let tokens: Vec<Token> = tokens.collect();
+        Written {
+            parts: parts(json, &tokens),
+            json: json.to_owned(),
+            head,
+            tokens,
+        }
+    }
+
+    /// Where a setting is named; the longest begin of its path that is there.
+    pub(crate) fn key(&self, path: &str) -> Spot {
+        let mut path = path;
+        loop {
+            let part = self.parts.iter().find(|part| part.path == path);
+            if let Some(token) = part.and_then(|part| self.tokens.get(part.key)) {
+                return token.spot;
+            }
+            match path.rfind('.') {
+                Some(at) => path = &path[..at],
+                None => return self.head,
+            }
+        }
+    }
+
+    /// Where a setting's value begins.
+    pub(crate) fn value(&self, path: &str) -> Spot {
+        let part = self.parts.iter().find(|part| part.path == path);
+        let token = part.and_then(|part| self.tokens.get(part.value));
+        token.map_or_else(|| self.key(path), |token| token.spot)
+    }
+
+    /// A part of a setting that is a text, by its bytes after unescaping.
+    pub(crate) fn inside(&self, path: &str, start: usize, end: usize) -> Spot {
+        let part = self.parts.iter().find(|part| part.path == path);
+        let token = part.and_then(|part| self.tokens.get(part.value));
+        let Some(token) = token else {
+            return self.key(path);
+        };
+        let raw = self.json.get(token.start..token.end).unwrap_or("");
+        match (escaped_at(raw, start), escaped_at(raw, end)) {
+            (Some(from), Some(to)) => token.spot.within(raw, from, to),
+            _ => token.spot,
+        }
+    }
+
+    /// The first setting whose key is one of the words that a message quotes with backticks.
+    pub(crate) fn named_in(&self, message: &str) -> Option<Spot> {
+        let mut words = message.split('`').skip(1).step_by(2);
+        words.find_map(|word| {
+            let named = |part: &&Part| part.path.rsplit('.').next() == Some(word);
+            let part = self.parts.iter().find(named)?;
+            self.tokens.get(part.key).map(|token| token.spot)
+        })
+    }
+
+    /// What an error of serde_json is about.
+    fn wrong(&self, error: &serde_json::Error) -> Spot {
+        let (line, column, is_data) = (error.line(), error.column(), error.is_data());
+        let mut starts =
+            std::iter::once(0).chain(self.json.match_indices('\n').map(|(at, _)| at + 1));
+        let begin = starts
+            .nth(line.saturating_sub(1))
+            .unwrap_or(self.json.len());
+        let at = begin + column.saturating_sub(1);
+        // A value that does not fit is noticed when it is over.
+        let is_sign = |token: &&Token| is_data && matches!(self.text(token), "}" | "]" | ",");
+        let upto = self.tokens.iter().rev();
+        let mut upto = upto.filter(|token| token.start <= at && !is_sign(token));
+        let token = upto.next().or(self.tokens.first());
+        token.map_or(self.head, |token| token.spot)
+    }
+
+    fn text(&self, token: &Token) -> &str {
+        self.json.get(token.start..token.end).unwrap_or("")
+    }
+}
+
+/// The tokens of a text that may be JSON.
+fn ranges(json: &str) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let bytes = json.as_bytes();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at).copied() {
+        let rest = bytes.get(at + 1..).unwrap_or_default();
+        let length = match byte {
+            byte if byte.is_ascii_whitespace() => 0,
+            b'"' => string_length(rest),
+            b'{' | b'}' | b'[' | b']' | b':' | b',' => 1,
+            _ => 1 + rest.iter().take_while(|byte| !ends_word(**byte)).count(),
+        };
+        if length > 0 {
+            found.push((at, at + length));
+        }
+        at += length.max(1);
+    }
+    found
+}
+
+/// The length of a string with its quotes, from what follows the first one. It ends with its line.
+fn string_length(rest: &[u8]) -> usize {
+    let mut escaped = false;
+    for (at, byte) in rest.iter().enumerate() {
+        match byte {
+            b'\n' => return at + 1,
+            b'"' if !escaped => return at + 2,
+            b'\\' if !escaped => escaped = true,
+            _ => escaped = false,
+        }
+    }
+    rest.len() + 1
+}
+
+fn ends_word(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || b"{}[]:,\"".contains(&byte)
+}
+
+/// Something that is open, and what was read of it last.
+struct Frame {
+    path: String,
+    is_list: bool,
+    index: usize,
+    key: Option<(String, usize)>,
+}
+
+impl Frame {
+    /// The path of the value that comes next, and the token that names it.
+    fn next(&mut self, value: usize) -> (String, usize) {
+        let (name, key) = match self.key.take() {
+            Some((name, key)) => (name, key),
+            None => (self.index.to_string(), value),
+        };
+        self.index += 1;
+        match self.path.is_empty() {
+            true => (name, key),
+            false => (format!("{}.{name}", self.path), key),
+        }
+    }
+}
+
+fn parts(json: &str, tokens: &[Token]) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut open: Vec<Frame> = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let text = json.get(token.start..token.end).unwrap_or("");
+        if matches!(text, "}" | "]") {
+            open.pop();
+            continue;
+        }
+        if matches!(text, ":" | ",") {
+            continue;
+        }
+        let after = tokens.get(at + 1);
+        let is_key = after.is_some_and(|after| json.get(after.start..after.end) == Some(":"));
+        let mut inside = String::new();
+        if let Some(frame) = open.last_mut() {
+            if is_key && !frame.is_list {
+                let name: String = serde_json::from_str(text).unwrap_or_default();
+                frame.key = Some((name, at));
+                continue;
+            }
+            let (path, key) = frame.next(at);
+            inside.clone_from(&path);
+            let value = at;
+            parts.push(Part { path, key, value });
+        }
+        if matches!(text, "{" | "[") {
+            open.push(Frame {
+                path: inside,
+                is_list: text == "[",
+                index: 0,
+                key: None,
+            });
+        }
+    }
+    parts
+}
+
+/// Where in a JSON string, quotes and all, the byte of its meaning is written.
+fn escaped_at(raw: &str, wanted: usize) -> Option<usize> {
+    let mut meant = 0;
+    let mut chars = raw.char_indices().skip(1);
+    while let Some((at, c)) = chars.next() {
+        if meant >= wanted {
+            return Some(at);
+        }
+        meant += match c {
+            '\\' => match chars.next()?.1 {
+                'u' => {
+                    let code = u32::from_str_radix(raw.get(at + 2..at + 6)?, 16).ok()?;
+                    chars.nth(3)?;
+                    match code {
+                        // Each half of a pair is half of four bytes.
+                        0xd800..=0xdfff => 2,
+                        code => char::from_u32(code)?.len_utf8(),
+                    }
+                }
+                _ => 1,
+            },
+            c => c.len_utf8(),
+        };
+    }
+    (meant >= wanted).then_some(raw.len())
+}
+
+/// The configs of steps that the diagram has, and where their parts stand.
+pub(crate) fn configs(
+    document: &Document,
+    blocks: &Blocks,
+    problems: &mut Vec<Problem>,
+) -> HashMap<String, (Config, Written)> {
+    let lines = Lines::of(document.source());
+    let mut configs = HashMap::new();
+    for entry in &blocks.entries {
+        if document.diagram().node(&entry.id).is_none() {
+            problems.push(of_nobody(document, entry));
+            continue;
+        }
+        let written = Written::read(&entry.json, &entry.lines, &lines, entry.spot);
+        match serde_json::from_str::<Config>(&entry.json) {
+            Ok(config) => {
+                configs.insert(entry.id.clone(), (config, written));
+            }
+            Err(error) => problems.push(unreadable(&entry.id, &error, &written)),
+        }
+    }
+    configs
+}
+
+fn of_nobody(document: &Document, entry: &Entry) -> Problem {
+    let message = format!(
+        "The config is of `{}`, which is no step of the diagram.",
+        entry.id
+    );
+    let problem = Problem::error(Code::UnknownStep, entry.spot, message);
+    let ids = document.diagram().nodes.iter().map(|node| node.id.as_str());
+    match nearest(&entry.id, ids) {
+        Some(near) => problem.hint(format!("did you mean `@{near}`?")),
+        None => problem,
+    }
+}
+
+/// What is wrong with the JSON, where it stands in the text.
+fn unreadable(id: &str, error: &serde_json::Error, written: &Written) -> Problem {
+    let spot = written.wrong(error);
+    let text = error.to_string();
+    let text = text
+        .rsplit_once(" at line ")
+        .map_or(text.as_str(), |(text, _)| text);
+    // `unknown field` and `unknown variant` list everything that is known.
+    let (said, known) = text.split_once(", expected ").unwrap_or((text, ""));
+    let said = match error.is_eof() {
+        true => "it ends before it is complete",
+        false => said,
+    };
+    let message = format!("The config of `{id}` cannot be read: {said}.");
+    let problem = Problem::error(Code::Config, spot, message);
+    let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+    let word = said.split('`').nth(1).unwrap_or("");
+    match (nearest(word, known.iter().copied()), known.len()) {
+        (Some(near), _) => problem.hint(format!("did you mean `{near}`?")),
+        (None, 1..=12) => problem.hint(format!("it is one of {}", known.join(", "))),
+        _ => problem,
+    }
+}
