@@ -106,7 +106,11 @@ impl RelPath {
     /// The last name; `None` for the root.
     #[must_use]
     pub fn file_name(&self) -> Option<&str> {
-        self.names().next_back()
+        let name = match memchr::memrchr(b'/', self.0.as_bytes()) {
+            Some(cut) => &self.0[cut + 1..],
+            None => &self.0,
+        };
+        (!name.is_empty()).then_some(name)
     }
 
     /// What follows the last dot of the last name, as in `Path::extension`.

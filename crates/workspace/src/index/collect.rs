@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::Read as _;
 use std::sync::Arc;
 
+use rustix::buffer::spare_capacity;
 use rustix::fs::Stat;
+use rustix::io::Errno;
 
 use super::cache::{Cache, Known};
 use super::language::{self, Facts, Language};
@@ -71,9 +72,8 @@ fn opened(
     let (file, stat) = candidate.open()?;
     let path = candidate.path;
     let language = Language::of(&path);
-    buffer.clear();
     let size = u64::try_from(stat.st_size).unwrap_or(0);
-    if size > INDEX_READ_BYTES_MAX || !read(file, size, buffer) {
+    if size > INDEX_READ_BYTES_MAX || !read(&file, size, buffer) {
         return Some(Source {
             path,
             language,
@@ -119,38 +119,32 @@ fn manifest(path: &RelPath, bytes: &[u8]) -> Option<Arc<str>> {
     std::str::from_utf8(bytes).ok().map(Arc::from)
 }
 
-/// Reads the whole file; not, when it grows beyond the limit meanwhile or the disk refuses.
-fn read(mut file: File, size: u64, buffer: &mut Vec<u8>) -> bool {
+/// Reads the whole file into the buffer; not, when it is or becomes larger than the limit or the
+/// disk refuses. The room for it is not cleared first, which would cost a pass over every file.
+fn read(file: &File, size: u64, buffer: &mut Vec<u8>) -> bool {
+    buffer.clear();
     let size = usize::try_from(size).unwrap_or(0);
     // Room for one more byte than there should be: reading it tells that the end was reached.
-    buffer.resize(size + 1, 0);
-    let mut filled = 0;
-    loop {
-        match file.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+    buffer.reserve(size + 1);
+    while buffer.len() as u64 <= INDEX_READ_BYTES_MAX {
+        if buffer.len() == buffer.capacity() {
+            buffer.reserve(buffer.len());
+        }
+        match rustix::io::read(file, spare_capacity(buffer)) {
+            Ok(0) => return true,
+            // A file gives all it has at once, so less than there is room for is its end.
+            Ok(_) if buffer.len() == size => return true,
+            Ok(_) | Err(Errno::INTR) => {}
             Err(_) => return false,
         }
-        // A file gives all it has at once, so less than there is room for is its end.
-        if filled == size {
-            break;
-        }
-        if filled == buffer.len() {
-            if filled as u64 > INDEX_READ_BYTES_MAX {
-                return false;
-            }
-            buffer.resize(filled * 2, 0);
-        }
     }
-    buffer.truncate(filled);
-    true
+    false
 }
 
 /// A name in another encoding is a pity; the others of the text are still right.
 fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     // Asking first is three times as fast as mending at once.
-    match std::str::from_utf8(bytes) {
+    match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => String::from_utf8_lossy(bytes),
     }

@@ -1,6 +1,6 @@
 //! The imports of a project, resolved: from which file to which, and what `export *` hands on.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use rustc_hash::FxBuildHasher;
 
@@ -31,7 +31,7 @@ pub(super) fn resolve(space: &Workspace, sources: &[Source]) -> Resolved {
     let mut stars: Vec<Vec<Star>> = Vec::with_capacity(sources.len());
     let mut resolvers = Resolvers::default();
     for (id, source) in project.files() {
-        let mut found = BTreeSet::new();
+        let mut found = Vec::new();
         let mut whole = Vec::new();
         for import in &source.facts.imports {
             let resolver = resolvers.of(source.language, &project);
@@ -39,14 +39,16 @@ pub(super) fn resolve(space: &Workspace, sources: &[Source]) -> Resolved {
                 if target == id {
                     continue;
                 }
-                found.insert(target.0);
+                found.push(target.0);
                 if import.kind == ImportKind::ReexportAll {
                     let line = import.line;
                     whole.push(Star { target, line });
                 }
             }
         }
-        imports.push(found.into_iter().collect());
+        found.sort_unstable();
+        found.dedup();
+        imports.push(found);
         stars.push(whole);
     }
     let handed_on = project

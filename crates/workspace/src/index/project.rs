@@ -13,6 +13,9 @@ use crate::{RelPath, Workspace};
 /// The largest manifest (`package.json`, `Cargo.toml`, `go.mod`) that is read.
 const MANIFEST_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
+/// Room for an ending that somebody tries after a path.
+const LONGEST_ENDING_BYTES: usize = 8;
+
 /// A file of an index: its place in tree order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct FileId(pub(crate) u32);
@@ -123,15 +126,20 @@ pub(crate) fn dir_of(path: &str) -> &str {
 
 /// What `path` means from inside `dir`, `.` and `..` taken away; `None` when it leaves the project.
 pub(crate) fn join(dir: &str, path: &str) -> Option<String> {
-    let mut names: Vec<&str> = dir.split('/').filter(|name| !name.is_empty()).collect();
+    let mut joined = String::with_capacity(dir.len() + path.len() + LONGEST_ENDING_BYTES);
+    joined.push_str(dir.trim_matches('/'));
     for name in path.split('/') {
         match name {
             "" | "." => {}
-            ".." => {
-                names.pop()?;
+            ".." if joined.is_empty() => return None,
+            ".." => joined.truncate(joined.rfind('/').unwrap_or(0)),
+            _ => {
+                if !joined.is_empty() {
+                    joined.push('/');
+                }
+                joined.push_str(name);
             }
-            _ => names.push(name),
         }
     }
-    Some(names.join("/"))
+    Some(joined)
 }

@@ -79,7 +79,10 @@ impl Index {
 impl std::fmt::Display for Selection<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (file, names) in &self.shown {
-            writeln!(f, "{}", line(file, names))?;
+            for part in [file.path.as_str(), " | ", names, " | "] {
+                f.write_str(part)?;
+            }
+            writeln!(f, "{}", file.extent)?;
         }
         match self.left_out {
             0 => Ok(()),

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::ops::ControlFlow;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::fs::{Dir, FileType};
@@ -57,7 +57,19 @@ impl<'p> Filter<'p> {
         ignores: &Ignores,
         entries_max: usize,
     ) -> Result<(Vec<Entry>, Ignores), Error> {
-        let names = names(fd, dir, entries_max)?.names;
+        let mut opened = listable(open_dir(fd, "."), dir)?;
+        self.read_in(&mut opened, dir, ignores, entries_max)
+    }
+
+    fn read_in(
+        &self,
+        opened: &mut Dir,
+        dir: &RelPath,
+        ignores: &Ignores,
+        entries_max: usize,
+    ) -> Result<(Vec<Entry>, Ignores), Error> {
+        let names = names_in(opened, dir, entries_max)?.names;
+        let fd = fd_of(opened, dir)?;
         let ignores = match self.ignored {
             Ignored::Included => Ignores::default(),
             Ignored::LeftOut => ignores.entering(fd, dir, names.iter().map(|(name, _)| &**name)),
@@ -86,11 +98,25 @@ pub(super) struct Names {
 
 /// Reads the names in an opened directory.
 pub(super) fn names(fd: BorrowedFd<'_>, dir: &RelPath, entries_max: usize) -> Result<Names, Error> {
+    // The root's own handle is for resolving only, so it is opened once more for reading.
+    names_in(&mut listable(open_dir(fd, "."), dir)?, dir, entries_max)
+}
+
+/// A directory that was opened for reading.
+fn listable(opened: io::Result<OwnedFd>, dir: &RelPath) -> Result<Dir, Error> {
+    let failed = |source: io::Error| Error::io("listing", dir, source);
+    Dir::new(opened.map_err(failed)?).map_err(|errno| failed(errno.into()))
+}
+
+fn fd_of<'d>(opened: &'d Dir, dir: &RelPath) -> Result<BorrowedFd<'d>, Error> {
+    let fd = opened.fd();
+    fd.map_err(|errno| Error::io("listing", dir, errno))
+}
+
+fn names_in(opened: &mut Dir, dir: &RelPath, entries_max: usize) -> Result<Names, Error> {
     let failed = |source: io::Error| Error::io("listing", dir, source);
     let mut read = Names::default();
-    // The root's own handle is for resolving only, so it is opened once more for reading.
-    let opened = open_dir(fd, ".").map_err(failed)?;
-    for entry in Dir::new(opened).map_err(|errno| failed(errno.into()))? {
+    while let Some(entry) = opened.read() {
         let entry = entry.map_err(|errno| failed(errno.into()))?;
         let name = match entry.file_name().to_str() {
             Ok("." | "..") => continue,
@@ -109,7 +135,7 @@ pub(super) fn names(fd: BorrowedFd<'_>, dir: &RelPath, entries_max: usize) -> Re
             FileType::Directory => Kind::Dir,
             FileType::Symlink => Kind::Symlink,
             // Some filesystems do not say.
-            FileType::Unknown => match stat(fd, name).map_err(failed)? {
+            FileType::Unknown => match stat(fd_of(opened, dir)?, name).map_err(failed)? {
                 Some(found) => kind_of(&found),
                 None => continue,
             },
@@ -178,7 +204,7 @@ impl Tour<'_> {
                 levels.pop();
                 continue;
             };
-            if visitor(level.fd.as_fd(), &entry).is_break() {
+            if visitor(fd_of(&level.dir, &entry.path)?, &entry).is_break() {
                 return Ok(());
             }
             if entry.kind != Kind::Dir || levels.len() >= self.depth_max {
@@ -201,8 +227,9 @@ impl Tour<'_> {
         let failed = |source| Error::io("listing", self.start, source);
         let mut descent = Descent::new(root.fd());
         let fd = descent.enter(self.start).map_err(failed)?;
-        let fd = fd.try_clone_to_owned().map_err(failed)?;
-        Level::read((fd, self.start), filter, ignores, left)
+        // The root's own handle is for resolving only, so it is opened once more for reading.
+        let dir = listable(open_dir(fd, "."), self.start)?;
+        Level::read((dir, self.start), filter, ignores, left)
     }
 
     /// The next level; `None` when the directory went away or may not be listed.
@@ -217,8 +244,11 @@ impl Tour<'_> {
             return Ok(None);
         };
         let name = entry.path.file_name().unwrap_or_default();
-        match open_dir(level.fd.as_fd(), name) {
-            Ok(fd) => Level::read((fd, &entry.path), filter, &level.ignores, left).map(Some),
+        match open_dir(fd_of(&level.dir, &entry.path)?, name) {
+            Ok(fd) => {
+                let dir = listable(Ok(fd), &entry.path)?;
+                Level::read((dir, &entry.path), filter, &level.ignores, left).map(Some)
+            }
             Err(_) => Ok(None),
         }
     }
@@ -234,22 +264,22 @@ fn too_many(dir: &RelPath, entries_max: usize) -> Error {
 }
 
 struct Level {
-    fd: OwnedFd,
+    dir: Dir,
     ignores: Ignores,
     pending: std::vec::IntoIter<Entry>,
 }
 
 impl Level {
     fn read(
-        (fd, dir): (OwnedFd, &RelPath),
+        (mut dir, path): (Dir, &RelPath),
         filter: &Filter<'_>,
         ignores: &Ignores,
         left: &mut usize,
     ) -> Result<Self, Error> {
-        let (entries, ignores) = filter.read(fd.as_fd(), dir, ignores, *left)?;
+        let (entries, ignores) = filter.read_in(&mut dir, path, ignores, *left)?;
         *left = left.saturating_sub(entries.len());
         Ok(Self {
-            fd,
+            dir,
             ignores,
             pending: entries.into_iter(),
         })

@@ -82,6 +82,8 @@ struct Batch {
 #[derive(Default)]
 struct Waiting {
     batches: VecDeque<Batch>,
+    /// How many threads wait for news: nobody is woken, which takes the kernel, where there is none.
+    idle: usize,
     is_complete: bool,
 }
 
@@ -219,8 +221,11 @@ impl Queue {
             return Some(batch);
         }
         waiting.batches.push_back(batch);
+        let is_awaited = waiting.idle > 0;
         drop(waiting);
-        self.news.notify_one();
+        if is_awaited {
+            self.news.notify_one();
+        }
         None
     }
 
@@ -234,10 +239,12 @@ impl Queue {
             if waiting.is_complete {
                 return None;
             }
+            waiting.idle += 1;
             waiting = self
                 .news
                 .wait(waiting)
                 .unwrap_or_else(PoisonError::into_inner);
+            waiting.idle -= 1;
         }
     }
 

@@ -124,10 +124,8 @@ impl Policy {
         if !self.read_deny.is_empty() {
             return self.check_read(path);
         }
-        let above = path
-            .parent()
-            .and_then(|dir| dir.file_name().map(str::to_owned));
-        let above = above.as_deref().map(folded);
+        let mut names = path.as_str().rsplit('/').skip(1);
+        let above = names.next().map(folded);
         let last = folded(name);
         let found = match &above {
             Some(above) => rules::against_reading(&[above, &last]),

@@ -252,8 +252,9 @@ impl Shape {
     fn matches(&self, names: &[&str], name: &str, original: &str) -> bool {
         match self {
             Self::Names(list) => {
-                list.iter()
-                    .any(|known| *known == name || *known == original)
+                let is_known = |name: &str| list.contains(&name);
+                is_known(name)
+                    || (original.len() < name.len() && is_known(original))
                     || (name.contains('~')
                         && list.iter().any(|known| fold::is_short_name_of(name, known)))
             }

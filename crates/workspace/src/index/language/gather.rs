@@ -84,10 +84,8 @@ impl<'a> Gather<'a> {
         if offset < from {
             (from, line) = (0, 1);
         }
-        let newlines = self.text.as_bytes()[from..offset]
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count();
+        let between = &self.text.as_bytes()[from..offset];
+        let newlines = memchr::memchr_iter(b'\n', between).count();
         line += u32::try_from(newlines).unwrap_or(u32::MAX - line);
         self.counted = (offset, line);
         line

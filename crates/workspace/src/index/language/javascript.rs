@@ -26,9 +26,13 @@ use crate::index::project::Project;
 /// How many lines that cannot be understood are passed over in one text.
 const LINES_PASSED_OVER_MAX: usize = 8;
 
+/// Room for the tree of all but the largest texts, so that it need not grow, and be mapped anew, on
+/// the way there. Only what is touched takes memory.
+const ARENA_BYTES: usize = 4 << 20;
+
 thread_local! {
     /// Where trees are built; its memory serves one file after the other.
-    static ARENA: RefCell<Allocator> = RefCell::default();
+    static ARENA: RefCell<Allocator> = RefCell::new(Allocator::with_capacity(ARENA_BYTES));
 }
 
 pub(super) fn facts(path: &RelPath, text: &str) -> Facts {

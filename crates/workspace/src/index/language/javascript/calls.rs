@@ -1,6 +1,8 @@
 //! `require`, `import()`, `import('…')` types and CommonJS exports, wherever they stand.
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 use oxc_ast::ast::{
     Argument, AssignmentExpression, AssignmentTarget, CallExpression, Expression, ImportExpression,
     MemberExpression, ObjectExpression, ObjectPropertyKind, Program, TSImportType,
@@ -9,22 +11,27 @@ use oxc_ast_visit::{Visit, walk};
 
 use super::{ExportKind, ImportKind, Reading};
 
+// Made once, and not for every file.
+static IMPORT: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("import"));
+static REQUIRE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("require"));
+static EXPORTS: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("exports"));
+
 /// Looks through the whole tree, if the text has anything to be found.
 pub(super) fn read(reading: &mut Reading, text: &str, program: &Program<'_>) {
     let is_script = !reading.is_module;
-    let is_wanted = is_called(text, "import")
-        || is_called(text, "require")
-        || is_script && memmem::find(text.as_bytes(), b"exports").is_some();
+    let is_wanted = is_called(text, &IMPORT)
+        || is_called(text, &REQUIRE)
+        || is_script && EXPORTS.find(text.as_bytes()).is_some();
     if is_wanted {
         Calls { reading, is_script }.visit_program(program);
     }
 }
 
 /// Whether the word stands before a bracket somewhere in the text.
-fn is_called(text: &str, word: &str) -> bool {
+fn is_called(text: &str, word: &Finder<'_>) -> bool {
     let text = text.as_bytes();
-    memmem::find_iter(text, word).any(|at| {
-        let after = text[at + word.len()..].iter();
+    word.find_iter(text).any(|at| {
+        let after = text[at + word.needle().len()..].iter();
         after.copied().find(|byte| !byte.is_ascii_whitespace()) == Some(b'(')
     })
 }

@@ -50,7 +50,7 @@ pub(super) fn manifests(project: &Project<'_>) -> Vec<Manifest> {
 }
 
 impl Packages {
-    pub(super) fn new(manifests: &[Manifest]) -> Self {
+    pub(super) fn new(manifests: &mut [Manifest]) -> Self {
         let mut found: Vec<Package> = Vec::new();
         for manifest in manifests {
             let dir = dir_of(&manifest.path);
@@ -65,7 +65,7 @@ impl Packages {
                 found.push(Package {
                     name: name.to_owned(),
                     dir: dir.to_owned(),
-                    manifest: manifest.value.clone(),
+                    manifest: manifest.value.take(),
                 });
             }
         }

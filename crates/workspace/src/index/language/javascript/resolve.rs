@@ -51,8 +51,8 @@ pub(super) struct Modules {
 
 impl Modules {
     pub(super) fn new(project: &Project<'_>) -> Self {
-        let manifests = packages::manifests(project);
-        let packages = Packages::new(&manifests);
+        let mut manifests = packages::manifests(project);
+        let packages = Packages::new(&mut manifests);
         let view = View::new(project, &packages, manifests);
         let mut configs: Vec<String> = view.configs().map(str::to_owned).collect();
         // `tsconfig.json` before `tsconfig.test.json`.
@@ -158,25 +158,23 @@ fn quick(project: &Project<'_>, dir: &str, specifier: &str) -> Option<FileId> {
     if specifier.ends_with('/') || specifier.ends_with('.') || path.is_empty() {
         return None;
     }
-    for (written, meant) in ALIASES {
-        if let Some(stem) = path.strip_suffix(written) {
-            return meant
-                .iter()
-                .find_map(|ending| project.find(&format!("{stem}{ending}")));
-        }
+    let alias = ALIASES.iter().find(|(written, _)| path.ends_with(written));
+    if let Some((written, meant)) = alias {
+        path.truncate(path.len() - written.len());
+        return with_ending(project, path, meant);
     }
-    if let Some(found) = project.find(&path) {
-        return Some(found);
-    }
+    let whole = project.find(&path);
+    whole.or_else(|| with_ending(project, path, &EXTENSIONS))
+}
+
+/// The file of this path with the first of the endings that there is one with.
+fn with_ending(project: &Project<'_>, mut path: String, endings: &[&str]) -> Option<FileId> {
     let length = path.len();
-    for ending in EXTENSIONS {
-        path.push_str(ending);
-        if let Some(found) = project.find(&path) {
-            return Some(found);
-        }
+    endings.iter().find_map(|ending| {
         path.truncate(length);
-    }
-    None
+        path.push_str(ending);
+        project.find(&path)
+    })
 }
 
 fn find(project: &Project<'_>, path: &Path) -> Option<FileId> {
