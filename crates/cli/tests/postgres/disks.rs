@@ -1,12 +1,11 @@
 //! Disks of the server that fill or fail: a sentence, nothing lost, and on it goes afterwards.
 
-use std::path::Path;
-use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
 use crate::cluster::{Cluster, Flush};
 use crate::server::Server;
+use crate::small::SmallDisk;
 use crate::yard::{Yard, kill, wait_for};
 
 /// The twelfth time that a process of the server flushes its log of writes, the disk refuses.
@@ -15,51 +14,21 @@ const REFUSING: &str = "strace -f -o /dev/null -e trace=fdatasync \
 /// What fits a cluster and little more.
 const MEGABYTES: u32 = 64;
 
-/// A small disk below a folder, for as long as this lives.
-struct SmallDisk(std::path::PathBuf);
-
-impl SmallDisk {
-    fn mount(at: &Path) -> SmallDisk {
-        std::fs::create_dir(at).unwrap();
-        let size = format!("size={MEGABYTES}m");
-        let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(at);
-        assert!(mount.status().unwrap().success());
-        // The server runs as a user of its own.
-        let given = Command::new("chown").arg("postgres").arg(at).status();
-        assert!(given.unwrap().success());
-        SmallDisk(at.to_owned())
-    }
-
-    /// Leaves no room at all.
-    fn fill(&self) {
-        let zeroes = std::fs::File::open("/dev/zero").unwrap();
-        let mut file = std::fs::File::create(self.0.join("filler")).unwrap();
-        let full = std::io::copy(&mut &zeroes, &mut file).unwrap_err();
-        assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
-    }
-
-    fn make_room(&self) {
-        std::fs::remove_file(self.0.join("filler")).unwrap();
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
-
 #[test]
 fn a_full_disk_of_the_server_is_said_and_work_goes_on_when_there_is_room() {
-    if !rustix::process::geteuid().is_root() {
-        println!("SKIPPED: only root can mount a small disk");
+    if !SmallDisk::is_possible() {
         return;
     }
     let mut disk = None;
     // The log of writes has a disk of its own, as it should: a server whose log is full stops.
     let cluster = Cluster::make(Flush::No, |folder| {
-        disk = Some(SmallDisk::mount(&folder.join("data")));
+        disk = Some(SmallDisk::mount(&folder.join("data"), MEGABYTES));
+        // The server runs as a user of its own.
+        let given = std::process::Command::new("chown")
+            .arg("postgres")
+            .arg(folder.join("data"))
+            .status();
+        assert!(given.unwrap().success());
     });
     let disk = disk.unwrap();
     let mut server = Server::of(cluster);

@@ -22,6 +22,7 @@ mod chance;
 mod cluster;
 
 mod server;
+mod small;
 mod storm;
 mod yard;
 

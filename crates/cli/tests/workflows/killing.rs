@@ -4,6 +4,9 @@
 #[path = "../../../flow/tests/simulation/chance.rs"]
 mod chance;
 
+#[path = "../postgres/small.rs"]
+mod small;
+
 #[path = "../postgres/storm.rs"]
 mod storm;
 
@@ -11,6 +14,7 @@ mod storm;
 #[path = "../postgres/yard.rs"]
 mod yard;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -21,8 +25,9 @@ use serde_json::json;
 use crate::project::Project;
 use crate::weave::{bare, document, result};
 use chance::Chance;
+use small::SmallDisk;
 use storm::{Ground, Storm, Struck, storms};
-use yard::Yard;
+use yard::{Yard, kill};
 
 const ITEMS: usize = 12;
 
@@ -168,4 +173,106 @@ fn three_workers_are_killed_and_nothing_is_lost_or_done_twice() {
         lasts: Duration::from_secs(5),
     };
     storms(storm, &mut File);
+}
+
+#[test]
+fn a_full_disk_is_said_and_work_goes_on_when_there_is_room() {
+    if !SmallDisk::is_possible() {
+        return;
+    }
+    let mut yard = Yard::new(None);
+    let disk = SmallDisk::mount(&yard.project.path().join("disk"), 2);
+    yard.url = Some("sqlite:disk/drawloom.db".to_owned());
+    for _ in 0..4 {
+        assert!(yard.start("fan"));
+    }
+    disk.fill();
+    let big = format!(
+        "workflow start fan --input '{{\"text\": \"{}\"}}'",
+        "x".repeat(90_000)
+    );
+    let refused = yard.run(&big);
+    assert_ne!(refused.exit, 0);
+    for says in ["is full", "What was kept before is safe", "make room"] {
+        assert!(refused.err.contains(says), "{}", refused.err);
+    }
+    let worker = yard.worker("one", "--lease 1s");
+    sleep(Duration::from_secs(1));
+    disk.make_room();
+    let next = yard.worker("two", "--lease 1s");
+    yard.wait_for_end(4);
+    [worker, next].into_iter().for_each(kill);
+    yard.check();
+}
+
+#[test]
+fn flushes_that_the_disk_refuses_lose_nothing() {
+    let yard = Yard::new(None);
+    for kind in yard::KINDS {
+        assert!(yard.start(kind));
+    }
+    let strace = [
+        "strace",
+        "-f",
+        "-o",
+        "/dev/null",
+        "-e",
+        "trace=fsync,fdatasync",
+        "-e",
+        "inject=fsync,fdatasync:error=EIO:when=8+",
+    ];
+    let unlucky = yard.worker_under(&strace, "unlucky", "--lease 1s");
+    wait_for("an effect", || yard.project.path().join("effects").exists());
+    sleep(Duration::from_millis(1_500));
+    kill(unlucky);
+    let worker = yard.worker("lucky", "--lease 1s");
+    yard.wait_for_end(3);
+    kill(worker);
+    assert_eq!(yard.check().runs, 3);
+}
+
+/// Three workers, of which one after the other is killed when the schedule is due: none of the times
+/// is left out, and none has two runs.
+#[test]
+fn workers_that_are_killed_when_a_schedule_is_due_start_every_time_once() {
+    let yard = Yard::new(None);
+    yard.draw(
+        "tick",
+        "A[Nothing]",
+        &[("A", json!({ "handler": "no_op" }))],
+    );
+    let added = yard.run("schedules add tick tick --cron '*/2 * * * * *'");
+    assert_eq!(added.exit, 0, "{}", added.err);
+    let mut crew: Vec<Child> = ["a", "b", "c"].map(|name| yard.worker(name, "")).into();
+    let mut chance = Chance::new(7);
+    for _ in 0..5 {
+        sleep(Duration::from_millis(until_even() + chance.up_to(60)));
+        crew.push(yard.worker("next", ""));
+        kill(crew.remove(0));
+        sleep(Duration::from_millis(300));
+    }
+    wait_for("the end of all runs", || yard.has_ended(5));
+    crew.into_iter().for_each(kill);
+    let runs = yard.runs().unwrap();
+    let ids: Vec<&str> = runs.iter().map(|run| run["id"].as_str().unwrap()).collect();
+    let times: BTreeSet<u64> = ids.iter().map(|id| second(id)).collect();
+    assert_eq!(times.len(), ids.len(), "{ids:?}");
+    let (first, last) = (times.first().unwrap(), times.last().unwrap());
+    let expected: BTreeSet<u64> = (*first..=*last).step_by(2).collect();
+    assert_eq!(times, expected);
+}
+
+/// Milliseconds to the next time, and a little less.
+fn until_even() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now_ms = u64::try_from(now.unwrap().as_millis()).unwrap();
+    (4_000 - 30 - now_ms % 2_000) % 2_000
+}
+
+/// The second of the day in a name such as `tick-20261116T095906Z`.
+fn second(id: &str) -> u64 {
+    let clock = id.strip_suffix('Z').unwrap();
+    let clock = &clock[clock.len() - 6..];
+    let part = |at: usize| clock[at..at + 2].parse::<u64>().unwrap();
+    part(0) * 3_600 + part(2) * 60 + part(4)
 }
