@@ -105,6 +105,7 @@ impl Store {
             place: place.clone(),
             bytes_max: options.bytes_max,
             scrub: options.scrub.clone(),
+            statements: writing::Statements::default(),
         })
     }
 

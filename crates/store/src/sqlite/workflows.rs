@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use sqlx::sqlite::SqliteConnection;
 
 use super::fault::Fault;
-use super::writing::DROP_NOTICES;
+use super::writing::{GONE_NOTICES, Statements, Value as Column};
 use super::{Scrub, count, integer};
 use crate::error::Result;
 use crate::workflows::{Shelf, columns};
@@ -23,6 +23,7 @@ pub(super) struct Rows {
     pub(super) place: PathBuf,
     pub(super) bytes_max: Option<u64>,
     pub(super) scrub: Option<Scrub>,
+    pub(super) statements: Statements,
 }
 
 impl Rows {
@@ -341,8 +342,8 @@ impl Shelf for Rows {
     }
 
     async fn acknowledge(&mut self, notices: &[u64]) -> Result<()> {
-        let rows = notices.iter().map(|id| json!(integer(*id))).collect();
-        self.put(DROP_NOTICES, rows).await
+        let rows = notices.iter().map(|id| vec![Column::of(*id)]);
+        self.put(GONE_NOTICES, rows.collect()).await
     }
 
     async fn keep_text(&mut self, hash: &TextHash, source: &str, now_ms: u64) -> Result<()> {

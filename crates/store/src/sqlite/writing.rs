@@ -1,151 +1,220 @@
-//! Rows of workflows go into SQLite. Many rows are one statement: they go in as one JSON text, which
-//! SQLite takes apart faster than statements come one by one.
+//! Rows of workflows go into SQLite. Many rows are one statement with many places for values.
+
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use flow::engine::{Changes, RunRow, TaskRow, TimerRow};
 use serde::Serialize;
-use serde_json::{Value, json};
+use sqlx::AssertSqlSafe;
 
 use super::integer;
 use super::workflows::Rows;
 use crate::error::{Error, Kind, Result};
 use crate::workflows::columns;
 
+/// How many rows one statement takes, the most first: every number of rows is a sum of a few of
+/// these, and as many statements are prepared and no more.
+const ROWS: [usize; 11] = [64, 32, 16, 8, 7, 6, 5, 4, 3, 2, 1];
+
 impl Rows {
-    /// Each kind of row with one statement, or none.
+    /// Each kind of row with a few statements, or none.
     pub(super) async fn write_all(&mut self, changes: &Changes) -> Result<()> {
-        self.put(PUT_RUNS, documents(&changes.runs, run_columns)?)
-            .await?;
-        let inputs = changes.inputs.iter();
-        let inputs = inputs.map(|(run, input)| json!([run, input.to_string()]));
-        self.put(PUT_INPUTS, inputs.collect()).await?;
-        self.put(PUT_TASKS, documents(&changes.tasks, task_columns)?)
-            .await?;
-        self.put(
-            PUT_GROUPS,
-            documents(&changes.groups, |row, body| json!([row.id, body]))?,
-        )
-        .await?;
-        self.put(
-            PUT_ITEMS,
-            documents(&changes.items, |row, body| {
-                json!([row.group, row.index, body])
-            })?,
-        )
-        .await?;
-        let gone = changes.timers.iter().filter(|(_, row)| row.is_none());
-        let gone = gone.map(|((run, key), _)| json!([run, key]));
-        self.put(DROP_TIMERS, gone.collect()).await?;
-        let timers: Vec<&TimerRow> = changes
-            .timers
+        let runs = self.documents(&changes.runs, run_columns)?;
+        self.put(RUNS, runs).await?;
+        let inputs = self.documents(changes.inputs.iter().map(|(_, input)| input), |_, body| {
+            vec![body]
+        })?;
+        let inputs = changes
+            .inputs
             .iter()
-            .filter_map(|(_, row)| row.as_ref())
-            .collect();
-        self.put(
-            PUT_TIMERS,
-            documents(timers, |row, body| {
-                json!([row.run, row.key, integer(row.at_ms), body])
-            })?,
-        )
-        .await?;
-        self.put(
-            PUT_EVENTS,
-            documents(&changes.events, |row, body| {
-                json!([row.run, integer(row.seq), body])
-            })?,
-        )
-        .await?;
-        self.put(
-            PUT_NOTICES,
-            documents(&changes.notices, |_, body| json!([body]))?,
-        )
-        .await
+            .zip(inputs)
+            .map(|((run, _), mut row)| {
+                row.push(text(run));
+                row
+            });
+        self.put(INPUTS, inputs.collect()).await?;
+        let tasks = self.documents(&changes.tasks, task_columns)?;
+        self.put(TASKS, tasks).await?;
+        let groups = self.documents(&changes.groups, |row, body| vec![text(&row.id), body])?;
+        self.put(GROUPS, groups).await?;
+        let items = self.documents(&changes.items, |row, body| {
+            vec![text(&row.group), Value::Integer(i64::from(row.index)), body]
+        })?;
+        self.put(ITEMS, items).await?;
+        let gone = changes.timers.iter().filter(|(_, row)| row.is_none());
+        let gone = gone.map(|((run, key), _)| vec![text(run), text(key)]);
+        self.put(GONE_TIMERS, gone.collect()).await?;
+        let timers = changes.timers.iter().filter_map(|(_, row)| row.as_ref());
+        let timers = self.documents(timers, |row: &TimerRow, body| {
+            vec![text(&row.run), text(&row.key), Value::of(row.at_ms), body]
+        })?;
+        self.put(TIMERS, timers).await?;
+        let events = self.documents(&changes.events, |row, body| {
+            vec![text(&row.run), Value::of(row.seq), body]
+        })?;
+        self.put(EVENTS, events).await?;
+        let notices = self.documents(&changes.notices, |_, body| vec![body])?;
+        self.put(NOTICES, notices).await
     }
 
-    /// One statement for many rows, each an array of its columns; none at all for none.
-    pub(super) async fn put(&mut self, sql: &'static str, rows: Vec<Value>) -> Result<()> {
-        if rows.is_empty() {
-            return Ok(());
+    pub(super) async fn put(&mut self, target: Target, rows: Vec<Vec<Value>>) -> Result<()> {
+        let mut rows = rows.into_iter();
+        while rows.len() > 0 {
+            let fits = |size: &&usize| **size <= rows.len();
+            let size = ROWS.iter().find(fits).copied().unwrap_or(1);
+            let sql = self.statements.of(target, size);
+            let mut query = sqlx::query(AssertSqlSafe(sql));
+            for value in rows.by_ref().take(size).flatten() {
+                query = match value {
+                    Value::Text(text) => query.bind(text),
+                    Value::Integer(number) => query.bind(number),
+                    Value::Nothing => query.bind(None::<i64>),
+                };
+            }
+            let done = query.execute(&mut self.connection).await;
+            done.map_err(|cause| self.fault().of(&cause))?;
         }
-        let mut rows = Value::Array(rows).to_string();
-        if let Some(scrubbed) = self.scrub.as_ref().and_then(|scrub| scrub(&rows)) {
-            rows = scrubbed;
-        }
-        let done = sqlx::query(sql)
-            .bind(rows)
-            .execute(&mut self.connection)
-            .await;
-        done.map_err(|cause| self.fault().of(&cause))?;
         Ok(())
     }
+
+    /// The columns of rows, each with its document, from which known keys are taken out.
+    fn documents<'r, T: Serialize + 'r>(
+        &self,
+        rows: impl IntoIterator<Item = &'r T>,
+        columns: impl Fn(&T, Value) -> Vec<Value>,
+    ) -> Result<Vec<Vec<Value>>> {
+        let rows = rows.into_iter().map(|row| {
+            let body = serde_json::to_string(row).map_err(|cause| {
+                let message = format!("a row cannot be written as JSON: {cause}. Report this.");
+                Error::new(Kind::Conflict, message)
+            })?;
+            let scrubbed = self.scrub.as_ref().and_then(|scrub| scrub(&body));
+            Ok(columns(row, Value::Text(scrubbed.unwrap_or(body))))
+        });
+        rows.collect()
+    }
 }
 
-const PUT_RUNS: &str = "INSERT INTO workflow_runs (id, workflow, status, created_ms, body) \
-     SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each($1) \
-     WHERE true ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body";
-const PUT_INPUTS: &str = "UPDATE workflow_runs SET input = new.value ->> 1 FROM json_each($1) AS new \
-     WHERE workflow_runs.id = new.value ->> 0";
-const PUT_TASKS: &str = "INSERT INTO workflow_tasks \
-     (id, run, path, place, visit, status, assignee, ready_ms, lease_ms, is_active, body) \
-     SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, \
-     value ->> 6, value ->> 7, value ->> 8, value ->> 9, value ->> 10 FROM json_each($1) \
-     WHERE true ON CONFLICT (id) DO UPDATE SET status = excluded.status, \
-     assignee = excluded.assignee, ready_ms = excluded.ready_ms, lease_ms = excluded.lease_ms, \
-     is_active = excluded.is_active, body = excluded.body";
-const PUT_GROUPS: &str = "INSERT INTO workflow_groups (id, body) \
-     SELECT value ->> 0, value ->> 1 FROM json_each($1) \
-     WHERE true ON CONFLICT (id) DO UPDATE SET body = excluded.body";
-const PUT_ITEMS: &str = "INSERT INTO workflow_items (\"group\", \"index\", body) \
-     SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each($1) \
-     WHERE true ON CONFLICT (\"group\", \"index\") DO UPDATE SET body = excluded.body";
-const DROP_TIMERS: &str = "DELETE FROM workflow_timers WHERE (run, key) IN \
-     (SELECT value ->> 0, value ->> 1 FROM json_each($1))";
-const PUT_TIMERS: &str = "INSERT INTO workflow_timers (run, key, at_ms, body) \
-     SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each($1) \
-     WHERE true ON CONFLICT (run, key) DO UPDATE SET at_ms = excluded.at_ms, body = excluded.body";
-const PUT_EVENTS: &str = "INSERT INTO workflow_events (run, seq, body) \
-     SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each($1)";
-const PUT_NOTICES: &str =
-    "INSERT INTO workflow_notices (body) SELECT value ->> 0 FROM json_each($1)";
-pub(super) const DROP_NOTICES: &str =
-    "DELETE FROM workflow_notices WHERE id IN (SELECT value FROM json_each($1))";
-
-fn documents<'r, T: Serialize + 'r>(
-    rows: impl IntoIterator<Item = &'r T>,
-    columns: impl Fn(&T, String) -> Value,
-) -> Result<Vec<Value>> {
-    let rows = rows.into_iter().map(|row| {
-        let body = serde_json::to_string(row).map_err(|cause| {
-            let message = format!("a row cannot be written as JSON: {cause}. Report this.");
-            Error::new(Kind::Conflict, message)
-        })?;
-        Ok(columns(row, body))
-    });
-    rows.collect()
+/// What goes into one column of one row.
+pub(super) enum Value {
+    Text(String),
+    Integer(i64),
+    Nothing,
 }
 
-fn run_columns(row: &RunRow, body: String) -> Value {
-    json!([
-        row.id,
-        row.workflow,
-        row.status,
-        integer(row.created_ms),
-        body
-    ])
+impl Value {
+    pub(super) fn of(count: u64) -> Value {
+        Value::Integer(integer(count))
+    }
+
+    fn maybe(count: Option<u64>) -> Value {
+        count.map_or(Value::Nothing, Value::of)
+    }
 }
 
-fn task_columns(row: &TaskRow, body: String) -> Value {
-    let task = columns::task(row);
-    json!([
-        row.id,
-        row.id.run,
-        row.id.path,
-        task.place,
-        row.id.visit,
-        row.status,
-        row.assignee,
-        task.ready_ms.map(integer),
-        task.lease_ms.map(integer),
-        i64::from(task.is_active),
+fn text(value: &impl ToString) -> Value {
+    Value::Text(value.to_string())
+}
+
+/// Where rows go: a statement around as many `row`s as there are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Target {
+    head: &'static str,
+    row: &'static str,
+    tail: &'static str,
+}
+
+/// The statements that were written out already.
+#[derive(Default)]
+pub(super) struct Statements(HashMap<(Target, usize), Arc<str>>);
+
+impl Statements {
+    fn of(&mut self, target: Target, rows: usize) -> Arc<str> {
+        let made = self.0.entry((target, rows)).or_insert_with(|| {
+            let values = vec![target.row; rows].join(", ");
+            format!("{} {values} {}", target.head, target.tail).into()
+        });
+        Arc::clone(made)
+    }
+}
+
+const RUNS: Target = Target {
+    head: "INSERT INTO workflow_runs (id, workflow, status, created_ms, body) VALUES",
+    row: "(?, ?, ?, ?, ?)",
+    tail: "ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body",
+};
+const INPUTS: Target = Target {
+    head: "WITH new (input, run) AS (VALUES",
+    row: "(?, ?)",
+    tail: ") UPDATE workflow_runs SET input = new.input FROM new WHERE workflow_runs.id = new.run",
+};
+const TASKS: Target = Target {
+    head: "INSERT INTO workflow_tasks \
+           (id, run, path, place, visit, status, assignee, ready_ms, lease_ms, is_active, body) VALUES",
+    row: "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    tail: "ON CONFLICT (id) DO UPDATE SET status = excluded.status, assignee = excluded.assignee, \
+           ready_ms = excluded.ready_ms, lease_ms = excluded.lease_ms, \
+           is_active = excluded.is_active, body = excluded.body",
+};
+const GROUPS: Target = Target {
+    head: "INSERT INTO workflow_groups (id, body) VALUES",
+    row: "(?, ?)",
+    tail: "ON CONFLICT (id) DO UPDATE SET body = excluded.body",
+};
+const ITEMS: Target = Target {
+    head: "INSERT INTO workflow_items (\"group\", \"index\", body) VALUES",
+    row: "(?, ?, ?)",
+    tail: "ON CONFLICT (\"group\", \"index\") DO UPDATE SET body = excluded.body",
+};
+const GONE_TIMERS: Target = Target {
+    head: "DELETE FROM workflow_timers WHERE (run, key) IN (VALUES",
+    row: "(?, ?)",
+    tail: ")",
+};
+const TIMERS: Target = Target {
+    head: "INSERT INTO workflow_timers (run, key, at_ms, body) VALUES",
+    row: "(?, ?, ?, ?)",
+    tail: "ON CONFLICT (run, key) DO UPDATE SET at_ms = excluded.at_ms, body = excluded.body",
+};
+const EVENTS: Target = Target {
+    head: "INSERT INTO workflow_events (run, seq, body) VALUES",
+    row: "(?, ?, ?)",
+    tail: "",
+};
+const NOTICES: Target = Target {
+    head: "INSERT INTO workflow_notices (body) VALUES",
+    row: "(?)",
+    tail: "",
+};
+pub(super) const GONE_NOTICES: Target = Target {
+    head: "DELETE FROM workflow_notices WHERE id IN (",
+    row: "?",
+    tail: ")",
+};
+
+fn run_columns(row: &RunRow, body: Value) -> Vec<Value> {
+    vec![
+        text(&row.id),
+        text(&row.workflow),
+        text(&row.status.name()),
+        Value::of(row.created_ms),
         body,
-    ])
+    ]
+}
+
+fn task_columns(row: &TaskRow, body: Value) -> Vec<Value> {
+    let task = columns::task(row);
+    vec![
+        text(&row.id),
+        text(&row.id.run),
+        text(&row.id.path),
+        Value::Text(task.place),
+        Value::Integer(i64::from(row.id.visit)),
+        text(&row.status.name()),
+        row.assignee.clone().map_or(Value::Nothing, Value::Text),
+        Value::maybe(task.ready_ms),
+        Value::maybe(task.lease_ms),
+        Value::Integer(i64::from(task.is_active)),
+        body,
+    ]
 }
