@@ -42,6 +42,24 @@ impl Register {
         added.map_err(explained)
     }
 
+    /// Adds users whose names are free; where one of them is taken, nobody is added.
+    pub fn add_all(&self, users: &[User]) -> Result<(), Error> {
+        self.runtime.block_on(async {
+            for user in users {
+                let taken = self.store.user(&user.slug).await.map_err(explained)?;
+                if taken.is_some() {
+                    let message = format!("there is a user `{}` already", user.slug);
+                    let hint = "look at them with `drawloom users list`, and rename one of the two";
+                    return Err(Error::new(Code::Conflict, message).hint(hint));
+                }
+            }
+            for user in users {
+                self.store.add_user(user).await.map_err(explained)?;
+            }
+            Ok(())
+        })
+    }
+
     /// All of them, by slug.
     pub fn list(&self, who: Who) -> Result<Vec<User>, Error> {
         let listed = self.runtime.block_on(self.store.users(who));

@@ -1,10 +1,11 @@
-//! Ctrl-C: running commands are ended, the cursor comes back, and the exit code is 130.
+//! Ctrl-C and SIGTERM: running commands are ended, the cursor comes back, and the exit code is 130; what
+//! was asked to stop and has stopped in order says its own.
 //!
 //! Files need no care here: an apply that is cut off is finished or undone by the next command.
 //! Until something is asked or started, the default holds and the process simply ends.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use app::Cancel;
@@ -13,9 +14,13 @@ use crate::exit::Exit;
 
 /// Longer than a command gets to end by itself before it is killed.
 const COMMANDS_END_MAX: Duration = Duration::from_secs(4);
+/// How long a worker gets to let its tasks end and to give back the rest.
+const WORK_END_MAX: Duration = Duration::from_secs(30);
 
 static CANCEL: OnceLock<Cancel> = OnceLock::new();
 static COMMANDS: AtomicUsize = AtomicUsize::new(0);
+static WORKERS: AtomicUsize = AtomicUsize::new(0);
+static OBEYED: AtomicBool = AtomicBool::new(false);
 
 /// The switch that Ctrl-C throws.
 pub(crate) fn cancel() -> Cancel {
@@ -30,32 +35,61 @@ pub(crate) fn watch() {
         let handled = ctrlc::set_handler(move || {
             let is_second = cancel.is_cancelled();
             cancel.cancel();
-            if COMMANDS.load(Ordering::Relaxed) > 0 && !is_second {
-                // The run ends its commands and then the process; this is in case it cannot.
-                std::thread::sleep(COMMANDS_END_MAX);
+            let patience = patience();
+            if is_second || patience.is_zero() {
+                leave();
             }
-            leave();
+            // The run ends its commands and then the process; this is in case it cannot. Not slept
+            // here, where a second Ctrl-C would not be heard.
+            std::thread::spawn(move || {
+                std::thread::sleep(patience);
+                leave();
+            });
         });
         // Without a handler Ctrl-C still ends the process, only less politely.
         drop(handled);
     });
 }
 
+fn patience() -> Duration {
+    let is_any = |count: &AtomicUsize| count.load(Ordering::Relaxed) > 0;
+    match (is_any(&WORKERS), is_any(&COMMANDS)) {
+        (true, _) => WORK_END_MAX,
+        (false, true) => COMMANDS_END_MAX,
+        (false, false) => Duration::ZERO,
+    }
+}
+
 /// While it lives, Ctrl-C lets the work come to its end by itself.
 #[must_use]
-pub(crate) struct Busy(());
+pub(crate) struct Busy(&'static AtomicUsize);
 
 impl Busy {
     pub(crate) fn start() -> Self {
-        command_started();
-        Self(())
+        Self::counted(&COMMANDS)
+    }
+
+    /// For a worker, which has more to bring to its end.
+    pub(crate) fn work() -> Self {
+        Self::counted(&WORKERS)
+    }
+
+    fn counted(count: &'static AtomicUsize) -> Self {
+        watch();
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
     }
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        command_finished();
+        finished(self.0);
     }
+}
+
+/// What Ctrl-C asked for has been done, and the command says itself how it ended.
+pub(crate) fn obeyed() {
+    OBEYED.store(true, Ordering::Relaxed);
 }
 
 pub(crate) fn command_started() {
@@ -64,13 +98,18 @@ pub(crate) fn command_started() {
 }
 
 pub(crate) fn command_finished() {
-    let _ = COMMANDS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
+    finished(&COMMANDS);
+}
+
+fn finished(count: &AtomicUsize) {
+    let _ = count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
         Some(count.saturating_sub(1))
     });
 }
 
 pub(crate) fn was_interrupted() -> bool {
-    CANCEL.get().is_some_and(Cancel::is_cancelled)
+    let is_cancelled = CANCEL.get().is_some_and(Cancel::is_cancelled);
+    is_cancelled && !OBEYED.load(Ordering::Relaxed)
 }
 
 /// Ends the process, with the cursor that a menu may have hidden.

@@ -59,11 +59,16 @@ pub(crate) fn json(value: &Value) -> Result<(), Trouble> {
 
 /// Says something to the person. That nobody can hear it is no reason to fail.
 pub(crate) fn say(text: impl AsRef<str>) {
-    let choice = AutoStream::choice(&io::stderr());
-    let mut line = tamed(&fitting(text.as_ref(), choice));
+    let mut line = dressed(text.as_ref());
     line.push('\n');
     // One write, so that lines of several writers do not mix.
     let _ = io::stderr().lock().write_all(line.as_bytes());
+}
+
+/// A text for the terminal behind stderr: with its styles where they belong, and no other orders.
+pub(crate) fn dressed(text: &str) -> String {
+    let choice = AutoStream::choice(&io::stderr());
+    tamed(&fitting(text, choice))
 }
 
 /// Reports an error on stderr, as text or as one JSON document.

@@ -1,99 +1,123 @@
-//! Workflows that come from elsewhere and go elsewhere: checked whole before anything is written.
-
-use std::path::PathBuf;
+//! Workflows that come from elsewhere and go elsewhere: checked whole before anything is written, and
+//! written whole or not at all.
 
 use flow::export::Agent;
-use flow::{Problem, Workflow};
+use flow::{Execution, Problem, Workflow};
 use serde_json::Value;
-use workspace::{RelPath, fs};
+use workspace::{Change, ChangeSet, RelPath};
 
-use super::reading::{Sheet, WORKFLOWS_DIR};
+use super::heading;
+use super::reading::{Sheet, WORKFLOWS_DIR, file_name, read_text};
+use crate::people::{Nature, Register, Role, Slug, User};
+use crate::settings::WorkflowAgent;
 use crate::{Code, Error, Project, Surroundings};
 
-/// What an import would write, or has written.
-#[derive(Debug)]
-pub struct Imported {
-    pub name: String,
-    /// From the project's folder.
-    pub file: String,
-    pub text: String,
-    /// Whether a file is replaced.
-    pub replaces: bool,
-    /// What may be put into the settings: agents that travel with the workflow and are not there.
-    pub agents: Vec<Agent>,
-    pub problems: Vec<Problem>,
+/// How an import is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish<'a> {
+    /// What to call the workflow; its own name if left out.
+    pub name: Option<&'a str>,
+    /// Whether agents that are not known here are added.
+    pub creates_agents: bool,
 }
 
-/// Reads a file that was exported, or a bare diagram, and checks all of it. Nothing is written.
+/// What an import would write.
+#[derive(Debug)]
+pub struct Imported {
+    /// From the project's folder.
+    pub file: String,
+    /// What the file holds now, if it is there.
+    pub before: Option<String>,
+    /// The workflow, checked as if the agents were there.
+    pub sheet: Sheet,
+    /// Agents that would be added.
+    pub agents: Vec<User>,
+    /// Agents that are another one here: they stay as they are.
+    pub kept: Vec<String>,
+    /// Agents of which only the name is known: their prompt is a stopgap.
+    pub unwritten: Vec<String>,
+}
+
+/// Reads a file that was exported, or a bare diagram, and checks all of it. Nothing is written; the
+/// project only learns of the agents that would be.
 pub fn import(
-    project: &Project,
+    project: &mut Project,
     (text, shown): (&str, &str),
-    (name, creates_agents): (Option<&str>, bool),
+    wish: Wish<'_>,
 ) -> Result<Imported, Error> {
     let known = project.settings.workflows.agents.keys().cloned().collect();
-    let import = flow::export::import(text, &known).map_err(|error| {
-        let told: Vec<String> = error
-            .problems
-            .iter()
-            .map(|one| one.report(shown, text))
-            .collect();
-        let message = match told.is_empty() {
-            true => error.message.clone(),
-            false => format!("{}\n{}", error.message, told.join("\n")),
-        };
-        Error::new(Code::Data, message)
-    })?;
-    if let (false, [first, ..]) = (creates_agents, import.unknown_agents.as_slice()) {
-        let message = format!("the workflow names the agent `{first}`, which is not known here");
-        return Err(Error::new(Code::NotFound, message)
-            .hint("add [agents.NAME] to drawloom.toml, or give `--create-agents`"));
-    }
-    let name = name.map_or_else(|| slug(&import.name, shown), str::to_owned);
+    let import =
+        flow::export::import(text, &known).map_err(|error| unreadable(&error, (text, shown)))?;
+    let is_bare = !text
+        .trim_start_matches('\u{feff}')
+        .trim_start()
+        .starts_with('{');
+    let name = match wish.name {
+        Some(name) => name.to_owned(),
+        None if is_bare => file_name(&stem(shown)),
+        None => file_name(&import.name),
+    };
     let file = format!("{WORKFLOWS_DIR}/{name}.mmd");
     let path = RelPath::parse(&file)?;
-    let unknown = import.unknown_agents.iter().map(|id| Agent {
-        id: id.clone(),
-        display_name: id.clone(),
-        agent_prompt: String::new(),
-    });
-    let agents = import.agents.iter().cloned().chain(unknown);
-    let agents = agents.filter(|agent| !known.contains(&agent.id)).collect();
+    let newcomers = Newcomers::of(project, &import);
+    if let (false, [first, ..]) = (wish.creates_agents, newcomers.needed.as_slice()) {
+        return Err(unknown(first, newcomers.needed.len(), shown));
+    }
+    let Newcomers { all, kept, .. } = newcomers;
+    let (mut agents, mut unwritten) = (Vec::new(), Vec::new());
+    for agent in all.into_iter().filter(|_| wish.creates_agents) {
+        if agent.agent_prompt.trim().is_empty() {
+            unwritten.push(agent.id.clone());
+        }
+        let user = user(agent)?;
+        enlist(project, &user);
+        agents.push(user);
+    }
+    let source = heading::with(
+        import.workflow.source(),
+        (import.name.as_str(), name.as_str()),
+        import.description.as_deref(),
+    );
     Ok(Imported {
-        replaces: fs::exists(&project.folder().join(path.as_path())),
-        text: import.workflow.source().to_owned(),
-        name,
+        before: project.root.read_text(&path)?,
+        sheet: read_text(project, (&file, &name), source),
         file,
         agents,
-        problems: Vec::new(),
+        kept,
+        unwritten,
     })
 }
 
 impl Imported {
-    /// Writes the workflow. Agents go into the settings only by a person's hand, see
-    /// [`Imported::settings`].
-    pub fn write(&self, project: &Project) -> Result<PathBuf, Error> {
-        let path = project.folder().join(&self.file);
-        let mut changes = workspace::ChangeSet::new();
-        let change = workspace::Change::Write {
-            bytes: self.text.clone().into_bytes(),
-            executable: false,
-        };
-        changes.put(RelPath::parse(&self.file)?, change);
-        project.root.apply(&changes)?;
-        Ok(path)
+    /// Whether a file with another text is replaced.
+    pub fn replaces(&self) -> bool {
+        let before = self.before.as_ref();
+        before.is_some_and(|before| *before != self.sheet.source)
     }
 
-    /// The agents as sections of drawloom.toml.
-    pub fn settings(&self) -> String {
-        let sections = self.agents.iter().map(|agent| {
-            format!(
-                "[agents.{}]\nname = {}\nprompt = {}\n",
-                toml::Value::String(agent.id.clone()),
-                toml::Value::String(agent.display_name.clone()),
-                toml::Value::String(agent.agent_prompt.clone()),
-            )
-        });
-        sections.collect::<Vec<_>>().join("\n")
+    /// Writes the workflow and adds its agents. Where the agents cannot be added, the file is put back
+    /// as it was.
+    pub fn write(&self, project: &Project, register: Option<&Register>) -> Result<(), Error> {
+        self.put(project, Some(&self.sheet.source))?;
+        let added = register.map_or(Ok(()), |register| register.add_all(&self.agents));
+        if added.is_err() {
+            self.put(project, self.before.as_ref())?;
+        }
+        added
+    }
+
+    fn put(&self, project: &Project, text: Option<&String>) -> Result<(), Error> {
+        let change = match text {
+            Some(text) => Change::Write {
+                bytes: text.clone().into_bytes(),
+                executable: false,
+            },
+            None => Change::Delete,
+        };
+        let mut changes = ChangeSet::new();
+        changes.put(RelPath::parse(&self.file)?, change);
+        project.root.apply(&changes)?;
+        Ok(())
     }
 }
 
@@ -103,8 +127,11 @@ pub fn export(
     surroundings: &Surroundings,
     (sheet, workflow): (&Sheet, &Workflow),
 ) -> Value {
-    let agents = workflow.steps().iter().filter_map(|step| {
-        let id = step.config.default_assignee_id.as_ref()?;
+    let named = workflow.steps().iter().flat_map(|step| {
+        let config = &step.config;
+        [&config.default_assignee_id, &config.fallback_assignee_id]
+    });
+    let agents = named.flatten().filter_map(|id| {
         let agent = project.settings.workflows.agents.get(id)?;
         Some(Agent {
             id: id.clone(),
@@ -116,44 +143,122 @@ pub fn export(
     agents.sort_by(|a, b| a.id.cmp(&b.id));
     agents.dedup();
     let name = workflow.name().unwrap_or(&sheet.name);
+    let description = heading::description(workflow);
     let now = jiff::Timestamp::from_millisecond(surroundings.now_ms as i64).unwrap_or_default();
-    flow::export::export(workflow, (name, None), &agents, &now.to_string())
+    let about = (name, description.as_deref());
+    flow::export::export(workflow, about, &agents, &now.to_string())
 }
 
-/// A name for a file.
-fn slug(name: &str, shown: &str) -> String {
-    let given = if name.trim().is_empty() { shown } else { name };
-    let stem = given.rsplit('/').next().unwrap_or(given);
-    let stem = stem.split('.').next().unwrap_or(stem);
-    let words: String = stem
-        .chars()
-        .map(|c| {
-            if c.is_alphanumeric() {
-                c.to_ascii_lowercase()
-            } else {
-                '-'
+/// The agents of a file, beside those that are here.
+struct Newcomers {
+    /// Not here: those that travel with the workflow, and those of which it has the name only.
+    all: Vec<Agent>,
+    /// Those of them that automated steps name.
+    needed: Vec<String>,
+    /// Here with another prompt.
+    kept: Vec<String>,
+}
+
+impl Newcomers {
+    fn of(project: &Project, import: &flow::export::Import) -> Self {
+        let here = &project.settings.workflows.agents;
+        let automated = import
+            .workflow
+            .steps()
+            .iter()
+            .filter(|step| step.execution == Execution::Automated);
+        // Whoever does manual steps is a person, and people do not travel.
+        let named = automated.filter_map(|step| step.config.default_assignee_id.clone());
+        let mut needed: Vec<String> = named.filter(|id| !here.contains_key(id)).collect();
+        needed.sort();
+        needed.dedup();
+        let (mut all, mut kept) = (Vec::new(), Vec::new());
+        for agent in &import.agents {
+            match here.get(&agent.id) {
+                Some(known) if known.prompt == agent.agent_prompt => {}
+                Some(_) => kept.push(agent.id.clone()),
+                None => all.push(agent.clone()),
             }
-        })
-        .collect();
-    let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
-    match words.is_empty() {
-        true => "workflow".to_owned(),
-        false => words.join("-"),
+        }
+        for id in &needed {
+            if !all.iter().any(|agent| agent.id == *id) {
+                all.push(Agent {
+                    id: id.clone(),
+                    display_name: String::new(),
+                    agent_prompt: String::new(),
+                });
+            }
+        }
+        Self { all, needed, kept }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::slug;
+/// The agent as it will be kept. One of which only the name is known gets a prompt that says it.
+fn user(agent: Agent) -> Result<User, Error> {
+    let slug: Slug = agent.id.parse().map_err(crate::people::explained)?;
+    let display_name = match agent.display_name.trim() {
+        "" => agent.id.clone(),
+        name => name.to_owned(),
+    };
+    let prompt = match agent.agent_prompt.trim() {
+        "" => format!("You are {display_name}."),
+        _ => agent.agent_prompt,
+    };
+    Ok(User {
+        slug,
+        display_name,
+        role: Role::Operator,
+        is_active: true,
+        nature: Nature::Agent { prompt },
+        revision: 0,
+        created_ms: 0,
+        updated_ms: 0,
+    })
+}
 
-    #[test]
-    fn files_are_named_by_plain_words() {
-        for (name, shown, expected) in [
-            ("PR Review Pipeline", "x", "pr-review-pipeline"),
-            ("", "a/b/review.mmd", "review"),
-            ("../..", "x", "workflow"),
-        ] {
-            assert_eq!(slug(name, shown), expected);
-        }
-    }
+fn enlist(project: &mut Project, user: &User) {
+    let agent = WorkflowAgent {
+        display_name: user.display_name.clone(),
+        prompt: user.agent_prompt().unwrap_or_default().to_owned(),
+    };
+    let agents = &mut project.settings.workflows.agents;
+    agents.insert(user.slug.to_string(), agent);
+}
+
+fn unknown(first: &str, count: usize, shown: &str) -> Error {
+    let others = match count {
+        1 => String::new(),
+        count => format!(" (and {} more)", count - 1),
+    };
+    let message = format!("{shown} names the agent `{first}`{others}, which is not known here");
+    Error::new(Code::NotFound, message).hint(format!(
+        "give `--create-agents` to add what the file has, or `drawloom agents add {first} --prompt …`"
+    ))
+}
+
+/// Why a file is no workflow, with the place in the text that is meant: the file's own, or the
+/// diagram inside it.
+fn unreadable(error: &flow::export::ImportError, (text, shown): (&str, &str)) -> Error {
+    let json: Option<Value> = serde_json::from_str(text).ok();
+    let inside = json.as_ref().map(|json| &json["workflow"]["mermaidSource"]);
+    let (source, shown) = match inside.and_then(Value::as_str) {
+        Some(source) => (source, format!("{shown}, mermaidSource")),
+        None => (text, shown.to_owned()),
+    };
+    let report = |problem: &Problem| problem.report(&shown, source);
+    let told: Vec<String> = error.problems.iter().map(report).collect();
+    let message = match (told.as_slice(), json.is_some()) {
+        ([], _) | ([_], false) => format!("{shown}: {}", error.message),
+        _ => format!("{shown} cannot be imported\n{}", told.join("\n")),
+    };
+    Error::new(Code::Data, message)
+        .hint("`drawloom workflow export` writes such files; a bare diagram is fine as well")
+}
+
+fn stem(shown: &str) -> String {
+    let path = std::path::Path::new(shown);
+    let stem = path
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned());
+    stem.filter(|stem| stem != "-").unwrap_or_default()
 }

@@ -2,13 +2,16 @@
 //! database and worked on by [`crate::worker`].
 
 mod exchange;
+mod heading;
 mod loom;
+mod name;
 mod reading;
 mod standing;
 pub(crate) mod token;
 
-pub use exchange::{Imported, export, import};
+pub use exchange::{Imported, Wish as ImportWish, export, import};
 pub use loom::{Begin, Loom, database_place};
+pub use name::worker_name;
 pub(crate) use reading::text_of;
 pub use reading::{Sheet, WORKFLOWS_DIR, names, read, read_text};
 pub use standing::Standing;

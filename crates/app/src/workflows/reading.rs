@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use flow::{Execution, Problem, Step, StepType, Workflow};
-use workspace::{RelPath, fs};
+use workspace::{RelPath, Root, fs};
 
 use crate::executors;
 use crate::{Code, Error, Project, Surroundings};
@@ -13,6 +13,12 @@ use crate::{Code, Error, Project, Surroundings};
 pub const WORKFLOWS_DIR: &str = ".drawloom/workflows";
 /// How their files end.
 const ENDING: &str = ".mmd";
+/// How files end that people keep diagrams in.
+const ENDINGS: [&str; 2] = [ENDING, ".mermaid"];
+/// How many diagrams are looked at when one was misspelt.
+const BESIDE_MAX: usize = 100;
+/// How long the name of a workflow's file may be; file systems take 255 bytes.
+const NAME_BYTES_MAX: usize = 200;
 
 /// A workflow's text and what is to be said about it.
 #[derive(Debug)]
@@ -53,16 +59,61 @@ pub fn read(project: &Project, surroundings: &Surroundings, given: &Path) -> Res
         Some(source) => Ok(read_text(project, (&place(&name), &name), source)),
         None => {
             let names = names(project)?;
-            let hint = match crate::nearest(&name, names.iter().map(String::as_str)) {
+            let beside = beside(given, &path);
+            let all = names.iter().chain(&beside).map(String::as_str);
+            let hint = match crate::nearest(&name, all.clone()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None if names.is_empty() => {
+                None if names.is_empty() && beside.is_empty() => {
                     format!("name a file, or put workflows into {WORKFLOWS_DIR}")
                 }
-                None => format!("workflows here: {}", names.join(", ")),
+                None => format!("workflows here: {}", all.collect::<Vec<_>>().join(", ")),
             };
             let message = format!("there is no file and no workflow `{name}`");
             Err(Error::new(Code::NotFound, message).hint(hint))
         }
+    }
+}
+
+/// The diagrams in the folder that a file was looked for in, as the person would write them.
+fn beside(given: &Path, path: &Path) -> Vec<String> {
+    let folder = path.parent().and_then(|folder| Root::open(folder).ok());
+    let listed = folder.and_then(|root| root.list(&RelPath::root()).ok());
+    let entries = listed.unwrap_or_default().into_iter();
+    let names = entries.map(|entry| entry.path.as_str().to_owned());
+    let diagrams = names.filter(|name| ENDINGS.iter().any(|ending| name.ends_with(ending)));
+    let written = diagrams.map(|name| given.with_file_name(name).display().to_string());
+    written.take(BESIDE_MAX).collect()
+}
+
+/// A name for a workflow's file: the workflow's own where a file can be called so, because subflows
+/// call it by that, and plain words otherwise.
+pub(crate) fn file_name(name: &str) -> String {
+    let fits = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '.');
+    let is_fine = name.chars().all(fits)
+        && name.trim() == name
+        && !name.starts_with('.')
+        && !name.is_empty()
+        && name.len() <= NAME_BYTES_MAX;
+    match is_fine {
+        true => name.to_owned(),
+        false => slug(name),
+    }
+}
+
+/// The plain words of a name, joined by `-`.
+fn slug(name: &str) -> String {
+    let words = name.split(|c: char| !c.is_alphanumeric());
+    let words: Vec<String> = words
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    let mut slug = words.join("-");
+    while slug.len() > NAME_BYTES_MAX {
+        slug.pop();
+    }
+    match slug.is_empty() {
+        true => "workflow".to_owned(),
+        false => slug,
     }
 }
 
@@ -129,14 +180,20 @@ pub(crate) fn text_of(project: &Project, name: &str) -> Result<Option<String>, E
     {
         return Ok(Some(text));
     }
-    for other in names(project)? {
-        let text = project.root.read_text(&RelPath::parse(&place(&other))?)?;
+    let names = names(project)?;
+    for other in &names {
+        let text = project.root.read_text(&RelPath::parse(&place(other))?)?;
         let title = text.as_deref().and_then(|text| flow::parse(text).ok());
         if title.is_some_and(|workflow| workflow.name() == Some(name)) {
             return Ok(text);
         }
     }
-    Ok(None)
+    // `pr-review` is easier to type than 'PR Review'.
+    let plain = names.iter().find(|other| slug(other) == name);
+    match plain {
+        Some(other) => Ok(project.root.read_text(&RelPath::parse(&place(other))?)?),
+        None => Ok(None),
+    }
 }
 
 fn place(name: &str) -> String {
@@ -178,4 +235,29 @@ fn handled(step: &Step) -> Vec<Problem> {
     problems
         .map(|message| Problem::of_handler(step, &message))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{file_name, slug};
+
+    #[test]
+    fn files_are_called_like_their_workflow_where_they_can_be() {
+        for (name, file, plain) in [
+            (
+                "PR Review Pipeline",
+                "PR Review Pipeline",
+                "pr-review-pipeline",
+            ),
+            ("Größe_2", "Größe_2", "größe-2"),
+            ("a/b: c", "a-b-c", "a-b-c"),
+            (" x", "x", "x"),
+            ("../..", "workflow", "workflow"),
+            ("", "workflow", "workflow"),
+        ] {
+            assert_eq!(file_name(name), file);
+            assert_eq!(slug(name), plain);
+        }
+        assert_eq!(file_name(&"é ".repeat(500)).len(), 200);
+    }
 }

@@ -1,19 +1,14 @@
 //! `drawloom agents`: users with a prompt, whom automated steps can be given to.
 
-use std::path::Path;
-
 use app::people::{Nature, Slug, User, Who};
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::users::{Changes, New, document, standing, told};
-use super::workflow::Keeping;
+use super::records::{Changes, Listed, New, Records, document, standing};
+use super::workflow::text_of;
 use crate::exit::{Exit, Trouble};
-use crate::input;
 use crate::live::shown;
-use crate::output;
 use crate::session::Session;
-use crate::table;
 
 /// How much of a prompt the list shows.
 const PROMPT_CHARS_MAX: usize = 60;
@@ -42,12 +37,7 @@ pub(crate) struct Add {
     #[arg(long, value_name = "TEXT")]
     prompt: String,
     #[command(flatten)]
-    more: New,
-    #[command(flatten)]
-    keeping: Keeping,
-    /// Print the agent as one JSON document
-    #[arg(long, help_heading = "Output")]
-    json: bool,
+    new: New,
 }
 
 /// List the agents of this project: those that were added, and those of drawloom.toml
@@ -58,10 +48,7 @@ Examples:
   drawloom agents list --json | jq -r '.agents[0].agentPrompt'")]
 pub(crate) struct List {
     #[command(flatten)]
-    keeping: Keeping,
-    /// Print the list as one JSON document
-    #[arg(long, help_heading = "Output")]
-    json: bool,
+    records: Records,
 }
 
 /// Edit an agent that was added
@@ -80,11 +67,6 @@ pub(crate) struct Edit {
     prompt: Option<String>,
     #[command(flatten)]
     changes: Changes,
-    #[command(flatten)]
-    keeping: Keeping,
-    /// Print the agent as one JSON document
-    #[arg(long, help_heading = "Output")]
-    json: bool,
 }
 
 impl Agents {
@@ -99,61 +81,45 @@ impl Agents {
 
 impl Add {
     fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let prompt = text(session, &self.prompt)?;
-        let user = self.more.user(&self.slug, Nature::Agent { prompt });
-        let project = session.project()?;
-        let register = self.keeping.register(session, &project)?;
-        let added = register.add(&project, &user)?;
-        told(&added, "added", self.json)
+        let (prompt, _) = text_of(session, &self.prompt)?;
+        self.new.add(session, &self.slug, Nature::Agent { prompt })
     }
 }
 
 impl List {
     fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let project = session.project()?;
-        let agents = self
-            .keeping
-            .register(session, &project)?
-            .list(Who::Agents)?;
+        let (project, register) = self.records.register(session)?;
+        let agents = register.list(Who::Agents)?;
         let declared = &project.settings.workflows.agents;
-        if self.json {
-            let mut listed: Vec<Value> = agents.iter().map(document).collect();
-            listed.extend(declared.iter().map(|(slug, agent)| {
-                json!({
-                    "slug": slug, "displayName": agent.display_name, "isAgent": true,
-                    "isActive": true, "agentPrompt": agent.prompt, "file": "drawloom.toml",
-                })
-            }));
-            output::json(&json!({ "agents": listed }))?;
-            return Ok(Exit::Done);
-        }
-        if agents.is_empty() && declared.is_empty() {
-            output::say("There are no agents here; `drawloom agents add` adds one.");
-        }
-        let mut rows: Vec<Vec<String>> = agents.iter().map(row).collect();
-        rows.extend(declared.iter().map(|(slug, agent)| {
+        let documents = agents.iter().map(document);
+        let documents = documents.chain(declared.iter().map(|(slug, agent)| {
+            json!({
+                "slug": slug, "displayName": agent.display_name, "isAgent": true,
+                "isActive": true, "agentPrompt": agent.prompt, "file": "drawloom.toml",
+            })
+        }));
+        let rows = agents.iter().map(row);
+        let rows = rows.chain(declared.iter().map(|(slug, agent)| {
             let (name, prompt) = (shown(&agent.display_name), opening(&agent.prompt));
             vec![slug.clone(), "drawloom.toml".to_owned(), name, prompt]
         }));
-        output::styled(&table::render(&rows))?;
-        Ok(Exit::Done)
+        self.records.list(Listed {
+            name: "agents",
+            documents: documents.collect(),
+            rows: rows.collect(),
+            nothing: "There are no agents here; `drawloom agents add` adds one.",
+        })
     }
 }
 
 impl Edit {
     fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let nature = match &self.prompt {
-            Some(given) => Some(Nature::Agent {
-                prompt: text(session, given)?,
-            }),
-            None => None,
-        };
-        let project = session.project()?;
-        let register = self.keeping.register(session, &project)?;
-        let edited = self
-            .changes
-            .apply(&register, (&self.slug, Who::Agents), nature)?;
-        told(&edited, "edited", self.json)
+        let given = self.prompt.as_deref().map(|given| text_of(session, given));
+        let nature = given
+            .transpose()?
+            .map(|(prompt, _)| Nature::Agent { prompt });
+        self.changes
+            .apply(session, (&self.slug, Who::Agents), nature)
     }
 }
 
@@ -169,13 +135,4 @@ fn row(agent: &User) -> Vec<String> {
 /// How a prompt begins.
 fn opening(prompt: &str) -> String {
     shown(prompt).chars().take(PROMPT_CHARS_MAX).collect()
-}
-
-/// The text given directly, in a file, or on stdin.
-fn text(session: &Session, given: &str) -> Result<String, Trouble> {
-    match given.strip_prefix('@') {
-        Some(file) => input::file_text(session, Path::new(file)),
-        None if given == "-" => input::file_text(session, Path::new("-")),
-        None => Ok(given.to_owned()),
-    }
 }

@@ -16,6 +16,7 @@ pub(crate) mod kit;
 pub(crate) mod man;
 pub(crate) mod plan;
 pub(crate) mod recipe;
+mod records;
 pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod schedules;

@@ -6,12 +6,12 @@ use app::schedules::{Fired, NewSchedule, Schedule, Slug};
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
-use super::workflow::{Keeping, input_value};
+use super::records::{Listed, Records};
+use super::workflow::input_value;
 use crate::exit::{Exit, Trouble};
 use crate::live::shown;
 use crate::output;
 use crate::session::Session;
-use crate::table;
 
 /// Workflows that the clock starts
 ///
@@ -57,10 +57,7 @@ pub(crate) struct Add {
     #[arg(long)]
     disabled: bool,
     #[command(flatten)]
-    keeping: Keeping,
-    /// Print the schedule as one JSON document
-    #[arg(long, help_heading = "Output")]
-    json: bool,
+    records: Records,
 }
 
 /// List the schedules of this project, with the next time of each and what came of the last
@@ -71,10 +68,7 @@ Examples:
   drawloom schedules list --json | jq '.schedules[] | {slug, next}'")]
 pub(crate) struct List {
     #[command(flatten)]
-    keeping: Keeping,
-    /// Print the list as one JSON document
-    #[arg(long, help_heading = "Output")]
-    json: bool,
+    records: Records,
 }
 
 /// Remove a schedule; runs it has started stay
@@ -86,10 +80,7 @@ pub(crate) struct Remove {
     /// Which
     slug: Slug,
     #[command(flatten)]
-    keeping: Keeping,
-    /// Print what was removed as one JSON document
-    #[arg(long, help_heading = "Output")]
-    json: bool,
+    records: Records,
 }
 
 /// Switch a schedule on
@@ -123,10 +114,7 @@ Examples:
   drawloom schedules fire && drawloom worker")]
 pub(crate) struct Fire {
     #[command(flatten)]
-    keeping: Keeping,
-    /// Print what was due as one JSON document
-    #[arg(long, help_heading = "Output")]
-    json: bool,
+    records: Records,
 }
 
 #[derive(Args, Debug)]
@@ -134,10 +122,7 @@ pub(crate) struct Which {
     /// Which
     slug: Slug,
     #[command(flatten)]
-    keeping: Keeping,
-    /// Print the schedule as one JSON document
-    #[arg(long, help_heading = "Output")]
-    json: bool,
+    records: Records,
 }
 
 impl Schedules {
@@ -156,8 +141,7 @@ impl Schedules {
 impl Add {
     fn run(&self, session: &Session) -> Result<Exit, Trouble> {
         let input = input_value(session, self.input.as_deref(), &self.values)?;
-        let project = self.keeping.project(session)?;
-        let calendar = self.keeping.calendar(session, &project)?;
+        let (project, calendar) = self.records.calendar(session)?;
         let new = NewSchedule {
             slug: self.slug.clone(),
             workflow: &self.workflow,
@@ -167,57 +151,47 @@ impl Add {
             is_enabled: !self.disabled,
         };
         let added = calendar.add(&project, &session.surroundings, new)?;
-        told(&added, self.json)
+        self.records.told(&document(&added), &sentence(&added))
     }
 }
 
 impl List {
     fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let project = session.project()?;
-        let schedules = self.keeping.calendar(session, &project)?.list()?;
-        if self.json {
-            let schedules: Vec<Value> = schedules.iter().map(document).collect();
-            output::json(&json!({ "schedules": schedules }))?;
-            return Ok(Exit::Done);
-        }
-        if schedules.is_empty() {
-            output::say("There are no schedules here; `drawloom schedules add` adds one.");
-        }
-        let rows: Vec<Vec<String>> = schedules.iter().map(row).collect();
-        output::styled(&table::render(&rows))?;
-        Ok(Exit::Done)
+        let (_, calendar) = self.records.calendar(session)?;
+        let schedules = calendar.list()?;
+        self.records.list(Listed {
+            name: "schedules",
+            documents: schedules.iter().map(document).collect(),
+            rows: schedules.iter().map(row).collect(),
+            nothing: "There are no schedules here; `drawloom schedules add` adds one.",
+        })
     }
 }
 
 impl Remove {
     fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let project = session.project()?;
-        self.keeping
-            .calendar(session, &project)?
-            .remove(&self.slug)?;
-        match self.json {
-            true => output::json(&json!({ "removed": self.slug.as_str() }))?,
-            false => output::say(format!("removed {}", self.slug)),
-        }
-        Ok(Exit::Done)
+        let (_, calendar) = self.records.calendar(session)?;
+        calendar.remove(&self.slug)?;
+        let removed = json!({ "removed": self.slug.as_str() });
+        let sentence = format!("removed {}", self.slug);
+        self.records.told(&removed, &sentence)
     }
 }
 
 impl Which {
     fn switch(&self, session: &Session, on: bool) -> Result<Exit, Trouble> {
-        let project = session.project()?;
-        let calendar = self.keeping.calendar(session, &project)?;
+        let (_, calendar) = self.records.calendar(session)?;
         let schedule = calendar.enable(&self.slug, on)?;
-        told(&schedule, self.json)
+        self.records
+            .told(&document(&schedule), &sentence(&schedule))
     }
 }
 
 impl Fire {
     fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let project = self.keeping.project(session)?;
-        let calendar = self.keeping.calendar(session, &project)?;
+        let (project, calendar) = self.records.calendar(session)?;
         let fired = calendar.fire(&project, &session.surroundings)?;
-        if self.json {
+        if self.records.is_json() {
             let fired: Vec<Value> = fired.iter().map(firing).collect();
             output::json(&json!({ "fired": fired }))?;
             return Ok(Exit::Done);
@@ -235,15 +209,11 @@ impl Fire {
     }
 }
 
-fn told(schedule: &Schedule, json: bool) -> Result<Exit, Trouble> {
-    match json {
-        true => output::json(&document(schedule))?,
-        false => output::say(match schedule.is_enabled {
-            true => format!("{} is due next at {}", schedule.slug, next(schedule)),
-            false => format!("{} is switched off", schedule.slug),
-        }),
+fn sentence(schedule: &Schedule) -> String {
+    match schedule.is_enabled {
+        true => format!("{} is due next at {}", schedule.slug, next(schedule)),
+        false => format!("{} is switched off", schedule.slug),
     }
-    Ok(Exit::Done)
 }
 
 fn document(schedule: &Schedule) -> Value {

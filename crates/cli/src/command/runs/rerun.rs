@@ -5,7 +5,7 @@ use flow::engine::Command;
 use serde_json::json;
 
 use crate::answering::Answering;
-use crate::command::workflow::{Keeping, settle};
+use crate::command::workflow::{Keeping, Past, settle};
 use crate::exit::{Exit, Trouble};
 use crate::output::{self, Form};
 use crate::session::Session;
@@ -36,12 +36,13 @@ impl Rerun {
         let loom = self.keeping.open(session, self.answering.wish())?;
         let task = loom.task(&self.task)?;
         let run = task.id.run.clone();
+        let past = Past::of(&loom, &run)?;
         loom.execute(Command::Rerun {
             task: task.id.clone(),
         })?;
         let form = Form::from(self.json);
         if self.wait {
-            return settle(&loom, &run, form);
+            return settle(session, &loom, (&run, past), form);
         }
         match form {
             Form::Json => output::json(&json!({ "run": run, "did": "rerun", "task": task.id }))?,

@@ -5,7 +5,7 @@ use flow::engine::{Command, RunStatus};
 use serde_json::json;
 
 use crate::answering::Answering;
-use crate::command::workflow::{Keeping, settle};
+use crate::command::workflow::{Keeping, Past, settle};
 use crate::exit::{Exit, Trouble};
 use crate::output::{self, Form};
 use crate::session::Session;
@@ -94,13 +94,14 @@ impl Resume {
     pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
         let loom = self.keeping.open(session, self.answering.wish())?;
         let run = loom.find(&self.run)?;
+        let past = Past::of(&loom, &run.id)?;
         if run.status == RunStatus::Paused || !self.wait {
             loom.execute(Command::Resume {
                 run: run.id.clone(),
             })?;
         }
         if self.wait {
-            return settle(&loom, &run.id, Form::from(self.json));
+            return settle(session, &loom, (&run.id, past), Form::from(self.json));
         }
         said(run.id.as_str(), "resumed", self.json)
     }

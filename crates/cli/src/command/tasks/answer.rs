@@ -1,29 +1,36 @@
 //! `drawloom tasks answer`: a person does a manual task, or decides about one on hold.
 
+use app::workflows::Loom;
 use clap::Args;
-use flow::engine::{Answer as Given, Command};
+use flow::Which;
+use flow::engine::{Answer as Given, Command, TaskRow};
 use serde_json::json;
 
-use crate::command::workflow::{Keeping, input_value, value_of};
+use super::list::waits_for_a_person;
+use crate::command::workflow::{Keeping, answer_value, ask};
 use crate::exit::{Exit, Trouble};
 use crate::output::{self, Form};
 use crate::session::Session;
 
 /// Answer a task that waits for a person
 ///
-/// The answer is the task's output: JSON, a text, @FILE or - for stdin, or NAME=VALUE words. A step with
-/// an `outputSchema` refuses what does not fit. A call back proves with `--token` that it may answer.
+/// The answer is the task's output: a text, JSON, @FILE or - for stdin, or NAME=VALUE words. Without one,
+/// you are asked at the terminal. A step with an `outputSchema` refuses what does not fit. A call back
+/// proves with `--token` that it may answer.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  drawloom tasks answer last/G '{\"approved\": true}'
+  drawloom tasks answer last                    (asks, if one task of the last run waits)
   drawloom tasks answer last/G approved=true note='looks good'
+  drawloom tasks answer last/G '{\"approved\": true}'
+  drawloom tasks answer last/G @review.md
   drawloom tasks answer last/G --accept
   drawloom tasks answer last/G --fail 'nobody knows'")]
 pub(crate) struct Answer {
-    /// The task: `RUN/STEP`, `RUN/STEP~VISIT` or `RUN/FOREACH[INDEX]/STEP`
+    /// The task: `RUN/STEP`, `RUN/STEP~VISIT` or `RUN/FOREACH[INDEX]/STEP`; or a run of which one task
+    /// waits
     task: String,
-    /// The output: JSON, a text, @FILE, -, or NAME=VALUE words
+    /// The output: a text, JSON, @FILE, -, or NAME=VALUE words
     output: Vec<String>,
     /// What is there already is good enough
     #[arg(long, conflicts_with_all = ["output", "fail"])]
@@ -48,10 +55,19 @@ impl Answer {
     pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
         let answer = self.answer(session)?;
         let loom = self.keeping.look(session)?;
-        let task = loom.task(&self.task)?;
+        let task = self.task(&loom)?;
         if let Some(token) = &self.token {
             loom.check_token(&task.id, token)?;
         }
+        let form = Form::from(self.json);
+        let Some(answer) = answer else {
+            let is_person = form == Form::Text && self.token.is_none() && output::has_person();
+            return match is_person && ask(&loom, &task)? {
+                true => self.told(&task, form),
+                false => Err(Trouble::usage("there is no answer")
+                    .hint("give one, or `--accept`, or `--fail WHY`")),
+            };
+        };
         let by = match (&self.by, &self.token) {
             (Some(by), _) => by.clone(),
             (None, Some(_)) => "callback".to_owned(),
@@ -62,43 +78,59 @@ impl Answer {
             by,
             answer,
         })?;
-        match Form::from(self.json) {
-            Form::Json => output::json(&json!({ "task": task.id, "did": "answered" }))?,
-            Form::Text => output::say(format!("{} is answered", task.id)),
+        self.told(&task, form)
+    }
+
+    fn told(&self, task: &TaskRow, form: Form) -> Result<Exit, Trouble> {
+        let id = &task.id;
+        match form {
+            Form::Json => output::json(&json!({ "task": id, "did": "answered" }))?,
+            Form::Text => {
+                output::say(format!("{id} is answered"));
+                output::say(format!(
+                    "a worker goes on with the run, or `drawloom runs resume {} --wait`",
+                    id.run
+                ));
+            }
         }
         Ok(Exit::Done)
     }
 
-    fn answer(&self, session: &Session) -> Result<Given, Trouble> {
+    /// The task that is named, or the only one of the run that is.
+    fn task(&self, loom: &Loom) -> Result<TaskRow, Trouble> {
+        if self.task.contains('/') {
+            return Ok(loom.task(&self.task)?);
+        }
+        let run = loom.find(&self.task)?;
+        let mut waiting = loom.tasks(Some(&run.id), Which::Active)?;
+        waiting.retain(waits_for_a_person);
+        if waiting.len() > 1 {
+            let names: Vec<String> = waiting.iter().map(|task| task.id.to_string()).collect();
+            let message = format!("{} tasks of this run wait", waiting.len());
+            return Err(Trouble::usage(message).hint(format!("name one: {}", names.join(", "))));
+        }
+        waiting.pop().ok_or_else(|| {
+            let id = &run.id;
+            Trouble::failed(
+                "E_NOT_FOUND",
+                format!("no task of the run {id} waits for a person"),
+            )
+            .hint(format!("`drawloom runs show {id}` shows how it stands"))
+        })
+    }
+
+    fn answer(&self, session: &Session) -> Result<Option<Given>, Trouble> {
         if self.accept {
-            return Ok(Given::Accept);
+            return Ok(Some(Given::Accept));
         }
         if let Some(message) = &self.fail {
             let message = message.clone();
-            return Ok(Given::Failed { message });
+            return Ok(Some(Given::Failed { message }));
         }
-        let output = match self.output.as_slice() {
-            [] => {
-                return Err(Trouble::usage("there is no answer")
-                    .hint("give one, or `--accept`, or `--fail WHY`"));
-            }
-            [one] if one.starts_with('@') || one == "-" => {
-                input_value(session, Some(one), &[])?.unwrap_or_default()
-            }
-            [one] if !is_named(one) => value_of(one),
-            words => input_value(session, None, words)?.unwrap_or_default(),
-        };
-        Ok(Given::Done { output })
+        if self.output.is_empty() {
+            return Ok(None);
+        }
+        let output = answer_value(session, &self.output)?;
+        Ok(Some(Given::Done { output }))
     }
-}
-
-/// Whether a word is NAME=VALUE.
-fn is_named(word: &str) -> bool {
-    let name = word.split_once('=').map(|(name, _)| name);
-    name.is_some_and(|name| {
-        !name.is_empty()
-            && name
-                .chars()
-                .all(|c| c.is_alphanumeric() || c == '_' || c == '-')
-    })
 }

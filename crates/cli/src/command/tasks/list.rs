@@ -1,11 +1,15 @@
-//! `drawloom tasks list`: what has not ended, and what waits for a person.
+//! `drawloom tasks list`: what has not ended, and what waits for whom.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use app::workflows::Loom;
 use clap::Args;
 use flow::engine::{TaskRow, TaskStatus};
-use flow::{Execution, Which};
+use flow::{Execution, RunId, Which, Workflow};
 use serde_json::json;
 
-use crate::command::workflow::Keeping;
+use crate::command::workflow::{Keeping, span};
 use crate::exit::{Exit, Trouble};
 use crate::live::shown;
 use crate::output;
@@ -17,6 +21,7 @@ use crate::table;
 #[command(after_long_help = "\
 Examples:
   drawloom tasks list --mine
+  drawloom tasks list --waiting --assignee ada
   drawloom tasks list --run last --all
   drawloom tasks list --json | jq '.tasks[] | select(.status == \"on_hold\")'")]
 pub(crate) struct List {
@@ -28,10 +33,19 @@ pub(crate) struct List {
     status: Option<TaskStatus>,
     /// Only those that wait for a person
     #[arg(long)]
+    waiting: bool,
+    /// Only those that wait for you, or for anybody
+    #[arg(long, conflicts_with = "assignee")]
     mine: bool,
+    /// Only those of this person or agent
+    #[arg(long, value_name = "NAME")]
+    assignee: Option<String>,
     /// Also those that have ended
     #[arg(long)]
     all: bool,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    limit: usize,
     #[command(flatten)]
     keeping: Keeping,
     /// Print JSON
@@ -49,37 +63,82 @@ impl List {
         };
         let mut tasks = loom.tasks(run.as_ref().map(|run| &run.id), which)?;
         tasks.retain(|task| self.status.is_none_or(|status| task.status == status));
-        tasks.retain(|task| !self.mine || waits_for_a_person(task));
+        tasks.retain(|task| !(self.waiting || self.mine) || waits_for_a_person(task));
+        let fitting = tasks.len();
+        let me = self.assignee.clone().or(self.mine.then(|| loom.person()));
+        if let Some(me) = &me {
+            let is_anybodys = |task: &TaskRow| self.mine && task.assignee.is_none();
+            tasks.retain(|task| task.assignee.as_ref() == Some(me) || is_anybodys(task));
+        }
+        let others = fitting - tasks.len();
+        let more = tasks.len().saturating_sub(self.limit);
+        tasks.truncate(self.limit);
         if self.json {
-            output::json(&json!({ "tasks": tasks }))?;
+            output::json(&json!({ "tasks": tasks, "more": more }))?;
             return Ok(Exit::Done);
         }
         if tasks.is_empty() {
             output::say("There are no such tasks.");
         }
-        let rows: Vec<Vec<String>> = tasks.iter().map(row).collect();
-        output::styled(&table::render(&rows))?;
+        let now_ms = session.surroundings.now_ms as u64;
+        let mut names = Names::of(&loom);
+        let rows = tasks.iter().map(|task| row(task, &mut names, now_ms));
+        output::styled(&table::render(&rows.collect::<Vec<_>>()))?;
+        if more > 0 {
+            output::say(format!("and {more} more; `--limit` shows them"));
+        }
+        if let (true, 1.., Some(me)) = (self.mine, others, me) {
+            output::say(format!(
+                "{others} not for {me} wait as well; `drawloom tasks list --waiting` lists them"
+            ));
+        }
         Ok(Exit::Done)
     }
 }
 
-fn waits_for_a_person(task: &TaskRow) -> bool {
+pub(super) fn waits_for_a_person(task: &TaskRow) -> bool {
     let is_manual = task.status == TaskStatus::Pending && task.execution == Execution::Manual;
     is_manual || task.status == TaskStatus::OnHold
 }
 
-fn row(task: &TaskRow) -> Vec<String> {
+/// What steps are called, by their run.
+struct Names<'l> {
+    loom: &'l Loom,
+    known: HashMap<RunId, Option<Arc<Workflow>>>,
+}
+
+impl<'l> Names<'l> {
+    fn of(loom: &'l Loom) -> Self {
+        let known = HashMap::new();
+        Self { loom, known }
+    }
+
+    fn name(&mut self, task: &TaskRow) -> String {
+        let loom = self.loom;
+        let workflow = self.known.entry(task.id.run.clone()).or_insert_with(|| {
+            let run = loom.run(&task.id.run).ok().flatten()?;
+            loom.workflow(&run).ok()
+        });
+        let step = workflow
+            .as_ref()
+            .and_then(|workflow| workflow.step(&task.id.step));
+        step.map(|step| shown(&step.name)).unwrap_or_default()
+    }
+}
+
+fn row(task: &TaskRow, names: &mut Names<'_>, now_ms: u64) -> Vec<String> {
     let why = task.hold.as_ref().map(|hold| shown(&hold.reason));
+    let nobody = match task.execution {
+        Execution::Manual => "a person",
+        Execution::Automated => "-",
+    };
+    let until = task.ended_ms.unwrap_or(now_ms);
     vec![
         task.id.to_string(),
+        names.name(task),
         task.status.name().to_owned(),
-        match task.execution {
-            Execution::Manual => task
-                .assignee
-                .clone()
-                .unwrap_or_else(|| "a person".to_owned()),
-            Execution::Automated => task.assignee.clone().unwrap_or_else(|| "-".to_owned()),
-        },
+        task.assignee.clone().unwrap_or_else(|| nobody.to_owned()),
+        span(until.saturating_sub(task.created_ms)),
         why.unwrap_or_default(),
     ]
 }

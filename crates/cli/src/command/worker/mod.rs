@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use app::worker::{Ended, Nobody, Order, Until, Watcher};
+use app::workflows::worker_name;
 use clap::Args;
 use flow::engine::Event;
 
 use crate::answering::Answering;
-use crate::command::workflow::{Keeping, event_json, worker_name};
+use crate::command::workflow::{Keeping, event_json};
 use crate::exit::{Exit, Trouble};
 use crate::interrupt;
 use crate::output::{self, Form};
@@ -17,7 +18,9 @@ use crate::session::Session;
 ///
 /// Any number of workers may share a database: each claims tasks, says regularly that it lives, and does
 /// several at a time. One that dies loses nothing: when its lease ends, its tasks go to others. Ctrl-C and
-/// SIGTERM stop it politely: nothing more is claimed, what is under way may end, the rest is given back.
+/// SIGTERM stop it politely: nothing more is claimed, what is under way gets a moment to end, the rest is
+/// given back, and it ends with exit code 0. A second Ctrl-C ends it at once, with 130; what it held goes
+/// to others when its lease ends.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
@@ -31,7 +34,7 @@ pub(crate) struct Worker {
     /// How long a task is this worker's without a word from it, such as 30s or 2m
     #[arg(long, value_name = "TIME", value_parser = lease)]
     lease: Option<Duration>,
-    /// The name it claims under
+    /// The name it claims under; the machine, the process and a random word if left out
     #[arg(long)]
     name: Option<String>,
     /// Only tasks of this assignee; may be given often
@@ -54,7 +57,10 @@ impl Worker {
         let loom = self.keeping.open(session, self.answering.wish())?;
         let settings = &loom.project().settings.workflows;
         let order = Order {
-            name: self.name.clone().unwrap_or_else(worker_name),
+            name: self
+                .name
+                .clone()
+                .unwrap_or_else(|| worker_name(&session.surroundings)),
             concurrency: self.concurrency.map_or(settings.concurrency, usize::from),
             lease: self
                 .lease
@@ -75,11 +81,21 @@ impl Worker {
                 &mut nobody
             }
         };
-        let busy = interrupt::Busy::start();
+        let busy = interrupt::Busy::work();
         let ended = loom.work(&order, watcher, &interrupt::cancel());
         drop(busy);
-        if let (Ended::Stopped { given_back }, Form::Text) = (ended?, form) {
-            output::say(format!("stopped; {given_back} tasks given back"));
+        let ended = ended?;
+        // Whoever was asked to stop and has stopped in order has done what it was asked.
+        interrupt::obeyed();
+        if form == Form::Text {
+            output::say(match ended {
+                Ended::Stopped { given_back: 0 } => "stopped; nothing was left undone".to_owned(),
+                Ended::Stopped { given_back: 1 } => "stopped; 1 task was given back".to_owned(),
+                Ended::Stopped { given_back } => {
+                    format!("stopped; {given_back} tasks were given back")
+                }
+                Ended::Idle | Ended::Settled(_) => "nothing is left to do".to_owned(),
+            });
         }
         Ok(Exit::Done)
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::fine_sheet;
+use super::{Keeping, fine_sheet};
 use crate::exit::{Exit, Trouble};
 use crate::output;
 use crate::session::Session;
@@ -21,11 +21,13 @@ pub(crate) struct Export {
     /// Where it goes; stdout unless said
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    keeping: Keeping,
 }
 
 impl Export {
     pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let project = super::Keeping::default().project(session)?;
+        let project = self.keeping.project(session)?;
         let sheet = fine_sheet(session, &project, &self.file)?;
         let Some(workflow) = &sheet.workflow else {
             return Err(super::wrong(&sheet));

@@ -2,9 +2,13 @@
 
 use std::path::PathBuf;
 
+use app::workflows::{ImportWish, Imported};
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
+use workspace::diff::Diff;
 
+use super::Keeping;
+use crate::diff;
 use crate::exit::{Exit, Trouble};
 use crate::input;
 use crate::output;
@@ -12,8 +16,9 @@ use crate::session::Session;
 
 /// Take over a workflow: an exported JSON file, or a bare diagram
 ///
-/// Everything is checked before anything is written. Agents that travel with the workflow are printed as
-/// sections for drawloom.toml, which stays yours to change.
+/// Everything is checked before anything is written, and all of it is written or nothing: the workflow,
+/// into .drawloom/workflows, and with `--create-agents` the agents that it names and that are not known
+/// here. Agents that are known here stay as they are.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
@@ -26,15 +31,17 @@ pub(crate) struct Import {
     /// What to call it; its own name if left out
     #[arg(long)]
     name: Option<String>,
-    /// Show what would be written, and write nothing
+    /// Show what would change, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Take it although it names agents that are not known here
+    /// Add the agents that it names and that are not known here
     #[arg(long)]
     create_agents: bool,
     /// Replace a workflow of the same name
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    keeping: Keeping,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -42,57 +49,86 @@ pub(crate) struct Import {
 
 impl Import {
     pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let project = super::Keeping::default().project(session)?;
+        let mut project = self.keeping.project(session)?;
         let text = input::file_text(session, &self.file)?;
         let shown = self.file.display().to_string();
-        let wish = (self.name.as_deref(), self.create_agents);
-        let imported = app::workflows::import(&project, (&text, &shown), wish)?;
-        let sheet = (imported.file.as_str(), imported.name.as_str());
-        let sheet = app::workflows::read_text(&project, sheet, imported.text.clone());
-        let about_agents = |problem: &flow::Problem| {
-            self.create_agents && problem.code == flow::Code::UnknownAgent
+        let wish = ImportWish {
+            name: self.name.as_deref(),
+            creates_agents: self.create_agents,
         };
-        let is_wrong = |problem: &flow::Problem| {
-            problem.severity == flow::Severity::Error && !about_agents(problem)
-        };
-        let travels = |problem: &flow::Problem| {
-            let named = |agent: &flow::export::Agent| problem.message.contains(&agent.id);
-            problem.code == flow::Code::UnknownAgent && imported.agents.iter().any(named)
-        };
-        if sheet
-            .problems
-            .iter()
-            .any(|one| is_wrong(one) && !travels(one))
-        {
-            return Err(super::wrong(&sheet));
+        let imported = app::workflows::import(&mut project, (&text, &shown), wish)?;
+        if !imported.sheet.is_fine() {
+            return Err(super::wrong(&imported.sheet));
         }
-        if imported.replaces && !self.force && !self.dry_run {
-            let message = format!("{} exists already", imported.file);
-            return Err(Trouble::failed("E_CONFLICT", message)
-                .hint("give `--force` to replace it, or `--name` for another name"));
+        if imported.replaces() && !self.force && !self.dry_run {
+            let message = format!("{} exists already, with another text", imported.file);
+            return Err(Trouble::failed("E_CONFLICT", message).hint(
+                "`--dry-run` shows the difference; `--force` replaces it, `--name` takes another name",
+            ));
         }
         if !self.dry_run {
-            imported.write(&project)?;
+            // No database is made for a workflow alone.
+            let register = match imported.agents.is_empty() {
+                true => None,
+                false => Some(self.keeping.register(session, &project)?),
+            };
+            imported.write(&project, register.as_ref())?;
         }
-        if self.json {
-            let agents: Vec<_> = imported.agents.iter().map(|agent| json!(agent)).collect();
-            output::json(&json!({
-                "name": imported.name, "file": imported.file, "replaces": imported.replaces,
-                "written": !self.dry_run, "agents": agents,
-            }))?;
-            return Ok(Exit::Done);
-        }
-        let verb = match (self.dry_run, imported.replaces) {
-            (true, true) => "would replace",
-            (true, false) => "would write",
-            (false, true) => "replaced",
-            (false, false) => "wrote",
-        };
-        output::say(format!("{verb} {}", imported.file));
-        if !imported.agents.is_empty() {
-            output::say("its agents, for drawloom.toml:");
-            output::data(imported.settings().as_bytes())?;
+        match self.json {
+            true => output::json(&self.document(&imported))?,
+            false => self.told(&imported)?,
         }
         Ok(Exit::Done)
+    }
+
+    fn document(&self, imported: &Imported) -> Value {
+        let agents = imported.agents.iter().map(|agent| {
+            json!({
+                "id": agent.slug.as_str(), "displayName": agent.display_name,
+                "agentPrompt": agent.agent_prompt(),
+            })
+        });
+        json!({
+            "name": imported.sheet.name, "file": imported.file, "replaces": imported.replaces(),
+            "written": !self.dry_run, "agents": agents.collect::<Vec<_>>(),
+            "keptAgents": imported.kept, "unwrittenAgents": imported.unwritten,
+        })
+    }
+
+    fn told(&self, imported: &Imported) -> Result<(), Trouble> {
+        for warning in &imported.sheet.problems {
+            let report = warning.report(&imported.sheet.shown, &imported.sheet.source);
+            output::say(report.trim_end());
+        }
+        let would = if self.dry_run { "would " } else { "" };
+        let verb = |would: &'static str, did: &'static str| if self.dry_run { would } else { did };
+        let file = &imported.file;
+        match &imported.before {
+            Some(before) if imported.replaces() => {
+                output::say(format!("{would}{} {file}", verb("replace", "replaced")));
+                let diff = Diff::between(
+                    Some(before.as_bytes()),
+                    Some(imported.sheet.source.as_bytes()),
+                );
+                output::styled(&diff::render(&diff, file))?;
+            }
+            Some(_) => output::say(format!("{file} is as it was")),
+            None => output::say(format!("{would}{} {file}", verb("write", "wrote"))),
+        }
+        for agent in &imported.agents {
+            let slug = &agent.slug;
+            output::say(format!("{would}{} the agent {slug}", verb("add", "added")));
+        }
+        for slug in &imported.unwritten {
+            output::say(format!(
+                "nothing but its name is known of {slug}: `drawloom agents edit {slug} --prompt …` says what it is"
+            ));
+        }
+        for slug in &imported.kept {
+            output::say(format!(
+                "the agent {slug} has another prompt here and stays as it is"
+            ));
+        }
+        Ok(())
     }
 }

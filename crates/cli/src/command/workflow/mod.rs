@@ -1,5 +1,6 @@
 //! `drawloom workflow`: diagrams that run.
 
+mod asking;
 mod check;
 mod export;
 mod import;
@@ -22,9 +23,10 @@ use crate::input;
 use crate::output;
 use crate::session::Session;
 
-pub(crate) use opening::{Keeping, input_value, value_of};
-pub(crate) use settle::{how_to_answer, settle, worker_name};
-pub(crate) use view::{event_json, statuses, told};
+pub(crate) use asking::{answer_value, ask, how_to_answer};
+pub(crate) use opening::{Keeping, input_value, text_of};
+pub(crate) use settle::{Past, is_for_people, settle};
+pub(crate) use view::{Detail, Picture, event_json, place, span, told, width};
 
 /// Work with workflows: Mermaid flowcharts that run
 #[derive(Debug, Subcommand)]

@@ -87,12 +87,23 @@ pub(crate) fn input_value(
     Ok(value)
 }
 
+/// The text of `@FILE`, of stdin for `-`, or as it is given; and what to call where it is from.
+pub(crate) fn text_of(session: &Session, given: &str) -> Result<(String, String), Trouble> {
+    Ok(match given.strip_prefix('@') {
+        Some(file) => {
+            let text = input::file_text(session, Path::new(file))?;
+            (text, file.to_owned())
+        }
+        None if given == "-" => {
+            let text = input::file_text(session, Path::new("-"))?;
+            (text, "stdin".to_owned())
+        }
+        None => (given.to_owned(), "the command line".to_owned()),
+    })
+}
+
 fn one_value(session: &Session, given: &str) -> Result<Value, Trouble> {
-    let (text, origin) = match given.strip_prefix('@') {
-        Some(file) => (input::file_text(session, Path::new(file))?, file),
-        None if given == "-" => (input::file_text(session, Path::new("-"))?, "stdin"),
-        None => (given.to_owned(), "the command line"),
-    };
+    let (text, origin) = text_of(session, given)?;
     serde_json::from_str(&text).map_err(|cause| {
         Trouble::failed(
             "E_DATA",

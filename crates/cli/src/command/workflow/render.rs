@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Keeping, document, statuses};
+use super::{Keeping, Picture, document};
 use crate::exit::{Exit, Trouble};
 use crate::output;
 use crate::session::Session;
@@ -38,7 +38,8 @@ impl Render {
                 let loom = self.keeping.look(session)?;
                 let run = loom.find(run)?;
                 let workflow = loom.workflow(&run)?;
-                let reached = statuses(&loom.events(&run.id)?);
+                let events = loom.events(&run.id)?;
+                let reached = Picture::of(&run.id, &workflow, &events).statuses();
                 workflow.document().to_svg("drawloom", &reached)
             }
             (None, Some(file)) => document(session, file)?.to_svg("drawloom", &HashMap::new()),

@@ -4,20 +4,49 @@ use std::time::Duration;
 
 use app::worker::{Ended, Order, Until};
 use app::workflows::{Loom, Standing};
-use dialoguer::Input;
-use dialoguer::theme::ColorfulTheme;
-use flow::RunId;
-use flow::engine::{Answer, Command, HoldKind, RunRow, RunStatus, TaskRow, TaskStatus};
+use flow::engine::{Event, HoldKind, RunRow, RunStatus, TaskKind, TaskRow, TaskStatus};
+use flow::{RunId, Which};
 use serde_json::{Value, json};
 
-use super::value_of;
+use super::asking::{answer_all, how_to_answer};
 use super::view::View;
 use crate::exit::{Exit, Trouble};
 use crate::interrupt;
 use crate::output::{self, Form};
+use crate::session::Session;
 
-/// Works on a run, asks the person who is there, and prints what came out.
-pub(crate) fn settle(loom: &Loom, run: &RunId, form: Form) -> Result<Exit, Trouble> {
+/// What has happened to a run and was told before.
+#[derive(Debug, Default)]
+pub(crate) struct Past(Vec<Event>);
+
+impl Past {
+    /// Everything up to now, of a run and of those it has started.
+    pub(crate) fn of(loom: &Loom, run: &RunId) -> Result<Self, Trouble> {
+        let mut past = Self::default();
+        let mut open = vec![run.clone()];
+        while let Some(run) = open.pop() {
+            past.0.extend(loom.events(&run)?);
+            let tasks = loom.tasks(Some(&run), Which::All)?;
+            let subflows = tasks.iter().filter(|task| task.kind == TaskKind::Subflow);
+            for task in subflows {
+                let child = RunId::child_of(&task.id, task.fence);
+                if loom.run(&child)?.is_some() {
+                    open.push(child);
+                }
+            }
+        }
+        Ok(past)
+    }
+}
+
+/// Works on a run, asks the person who is there, and prints what came out. What is past is not told
+/// again.
+pub(crate) fn settle(
+    session: &Session,
+    loom: &Loom,
+    (run, past): (&RunId, Past),
+    form: Form,
+) -> Result<Exit, Trouble> {
     let Some(row) = loom.run(run)? else {
         return Err(Trouble::failed(
             "E_NOT_FOUND",
@@ -27,28 +56,24 @@ pub(crate) fn settle(loom: &Loom, run: &RunId, form: Form) -> Result<Exit, Troub
     let workflow = loom.workflow(&row)?;
     let settings = &loom.project().settings.workflows;
     let order = Order {
-        name: worker_name(),
+        name: app::workflows::worker_name(&session.surroundings),
         concurrency: settings.concurrency,
         lease: Duration::from_secs(settings.lease_seconds),
         assignees: Vec::new(),
         until: Until::Settled(run.clone()),
     };
     let has_person = form == Form::Text && output::has_person();
-    let mut view = View::new(form, workflow);
+    let now_ms = session.surroundings.now_ms as u64;
+    let mut view = View::new(form, (run, workflow), &past.0, now_ms);
     loop {
-        let busy = interrupt::Busy::start();
+        let busy = interrupt::Busy::work();
         let ended = loom.work(&order, &mut view, &interrupt::cancel());
         drop(busy);
         view.finish();
         let standing = match ended? {
             Ended::Settled(standing) => *standing,
             Ended::Idle => continue,
-            Ended::Stopped { .. } => {
-                output::say(format!(
-                    "nothing is lost: `drawloom runs resume {run} --wait` goes on"
-                ));
-                return Ok(Exit::Interrupted);
-            }
+            Ended::Stopped { .. } => return Ok(stopped(run)),
         };
         match standing {
             Standing::Going => {}
@@ -65,9 +90,13 @@ pub(crate) fn settle(loom: &Loom, run: &RunId, form: Form) -> Result<Exit, Troub
     }
 }
 
-/// The name this process claims under.
-pub(crate) fn worker_name() -> String {
-    format!("{}", std::process::id())
+/// Says how to go on with a run that was interrupted here.
+fn stopped(run: &RunId) -> Exit {
+    interrupt::obeyed();
+    output::say(format!(
+        "interrupted; nothing is lost: `drawloom runs resume {run} --wait` goes on"
+    ));
+    Exit::Interrupted
 }
 
 /// Prints what a run came to.
@@ -113,7 +142,7 @@ fn paused(row: &RunRow) -> Trouble {
 }
 
 /// Whether a person is wanted for their answer, and not for mending something.
-fn is_for_people(task: &TaskRow) -> bool {
+pub(crate) fn is_for_people(task: &TaskRow) -> bool {
     match (&task.status, &task.hold) {
         (TaskStatus::OnHold, Some(hold)) => {
             matches!(hold.kind, HoldKind::Asked | HoldKind::Review)
@@ -156,59 +185,4 @@ fn waits(loom: &Loom, (tasks, run): (&[TaskRow], &RunId), form: Form) -> Result<
         output::say(format!("then: drawloom runs resume {run} --wait"));
     }
     Ok(Exit::AnswersNeeded)
-}
-
-/// What a person is asked, and the command that answers.
-pub(crate) fn how_to_answer(loom: &Loom, task: &TaskRow) -> String {
-    let mut text = format!(
-        "{} waits for {}",
-        task.id,
-        task.assignee.as_deref().unwrap_or("a person")
-    );
-    if let Some(hold) = &task.hold {
-        text.push_str(&format!(" ({})", hold.reason));
-    }
-    let prompt = loom.prompt(task).unwrap_or_default();
-    for line in prompt.lines() {
-        text.push_str(&format!("\n    {line}"));
-    }
-    let id = task.id.to_string();
-    let id = shlex::try_quote(&id).map_or_else(|_| id.clone(), |quoted| quoted.into_owned());
-    text.push_str(&format!("\n  answer: drawloom tasks answer {id} '{{…}}'"));
-    output::harmless(&text)
-}
-
-/// Asks for every task; says whether all were answered.
-fn answer_all(loom: &Loom, tasks: &[TaskRow]) -> Result<bool, Trouble> {
-    for task in tasks.iter().filter(|task| is_for_people(task)) {
-        output::say(
-            how_to_answer(loom, task)
-                .lines()
-                .filter(|line| !line.starts_with("  answer:"))
-                .collect::<Vec<_>>()
-                .join("\n"),
-        );
-        loop {
-            let asked = Input::<String>::with_theme(&ColorfulTheme::default())
-                .with_prompt("Your answer (JSON or a text; nothing leaves it open)")
-                .allow_empty(true)
-                .interact_text();
-            let Ok(text) = asked else { return Ok(false) };
-            if text.trim().is_empty() {
-                return Ok(false);
-            }
-            let answer = Command::Answer {
-                task: task.id.clone(),
-                by: loom.person(),
-                answer: Answer::Done {
-                    output: value_of(&text),
-                },
-            };
-            match loom.execute(answer) {
-                Ok(()) => break,
-                Err(error) => output::say(format!("{error}")),
-            }
-        }
-    }
-    Ok(true)
 }

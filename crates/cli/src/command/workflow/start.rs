@@ -6,7 +6,7 @@ use app::workflows::Begin;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{Keeping, fine_sheet, input_value, settle};
+use super::{Keeping, Past, fine_sheet, input_value, settle};
 use crate::answering::Answering;
 use crate::exit::{Exit, Trouble};
 use crate::output::{self, Form};
@@ -62,7 +62,7 @@ impl Start {
         };
         let run = loom.start(&sheet, begin)?;
         if self.wait {
-            return settle(&loom, &run, form);
+            return settle(session, &loom, (&run, Past::default()), form);
         }
         match form {
             Form::Json => output::json(&json!({ "run": run.as_str() }))?,

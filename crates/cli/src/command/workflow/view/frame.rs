@@ -1,0 +1,351 @@
+//! A run on a screen of this size: the graph where it fits, else a line for every step; what waits for a
+//! person always, with the command that answers.
+
+use clap::builder::styling::{AnsiColor, Style};
+use dialoguer::console::{measure_text_width, truncate_str};
+use flow::engine::{RunStatus, TaskStatus};
+use flow::{Execution, Step, StepType, TaskId, Workflow};
+use mermaid::Status;
+
+use super::picture::{Items, Picture, StepPicture};
+use super::telling::span;
+use crate::output;
+
+/// How wide the bar of a foreach is.
+const BAR_COLUMNS: usize = 20;
+/// How many tasks of one step that wait for a person are shown with their commands.
+const PEOPLE_MAX: usize = 3;
+/// The rows and columns of a screen too small for anything but saying so.
+const ROWS_MIN: usize = 4;
+const COLUMNS_MIN: usize = 20;
+
+const DIMMED: Style = Style::new().dimmed();
+const STRONG: Style = Style::new().bold();
+
+/// The screen, in rows and columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Size {
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+}
+
+impl Size {
+    /// How many rows a line takes.
+    pub(super) fn height(self, line: &str) -> usize {
+        measure_text_width(line)
+            .max(1)
+            .div_ceil(self.columns.max(1))
+    }
+}
+
+/// One step's lines.
+struct Entry {
+    lines: Vec<String>,
+    /// Something happens there, or has to.
+    is_active: bool,
+    /// There is more to say of it than that it is done.
+    is_lively: bool,
+}
+
+/// What the screen shows. It is never as high as the screen: what scrolls away cannot be taken back.
+pub(super) fn frame(
+    workflow: &Workflow,
+    picture: &Picture,
+    size: Size,
+    (now_ms, note): (u64, Option<&str>),
+) -> Vec<String> {
+    if size.rows < ROWS_MIN || size.columns < COLUMNS_MIN {
+        return Vec::new();
+    }
+    let header = header(workflow, picture, (now_ms, note));
+    let header = cut(&header, size.columns);
+    let room = size.rows - 1 - 1;
+    let entries: Vec<Entry> = workflow
+        .steps()
+        .iter()
+        .map(|step| entry(step, picture, size, now_ms))
+        .collect();
+    let mut lines = vec![header];
+    match graph(workflow, picture, &entries, Size { rows: room, ..size }) {
+        Some(graph) => lines.extend(graph),
+        None => lines.extend(outline(&entries, Size { rows: room, ..size })),
+    }
+    lines
+}
+
+/// The graph, and below it what happens; nothing where they do not fit.
+fn graph(
+    workflow: &Workflow,
+    picture: &Picture,
+    entries: &[Entry],
+    size: Size,
+) -> Option<Vec<String>> {
+    let mut diagram = workflow.document().diagram().clone();
+    for node in &mut diagram.nodes {
+        let step = picture.step(&node.id.as_str().into());
+        if let Some(items) = step.and_then(|step| step.items) {
+            let total = items.total.to_string();
+            let ended = format!("{:>1$}", items.ended, total.len());
+            node.label.text.push_str(&format!(" {ended}/{total}"));
+        }
+    }
+    let text = diagram.to_text(size.columns, &picture.statuses());
+    let text = output::harmless(text.trim_end_matches('\n'));
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let widest = lines.iter().map(|line| measure_text_width(line)).max();
+    let lively = entries.iter().filter(|entry| entry.is_lively);
+    let lively: Vec<&String> = lively.flat_map(|entry| &entry.lines).collect();
+    let below: usize = lively.iter().map(|line| size.height(line)).sum();
+    let fits = widest.unwrap_or(0) < size.columns && lines.len() + 1 + below <= size.rows;
+    if !fits {
+        return None;
+    }
+    if !lively.is_empty() {
+        lines.push(String::new());
+        lines.extend(lively.into_iter().cloned());
+    }
+    Some(lines)
+}
+
+/// A line for every step, or for as many as fit around the one where something happens.
+fn outline(entries: &[Entry], size: Size) -> Vec<String> {
+    let height = |lines: &[String]| -> usize { lines.iter().map(|line| size.height(line)).sum() };
+    let heights: Vec<usize> = entries.iter().map(|entry| height(&entry.lines)).collect();
+    if heights.iter().sum::<usize>() <= size.rows {
+        return entries
+            .iter()
+            .flat_map(|entry| entry.lines.clone())
+            .collect();
+    }
+    let active = entries.iter().position(|entry| entry.is_active);
+    let lively = entries.iter().rposition(|entry| entry.is_lively);
+    let centre = active.or(lively).unwrap_or(0);
+    // Two lines say how much is left out above and below.
+    let (first, end) = window(&heights, centre, size.rows.saturating_sub(2));
+    let left_out = |count: usize, way: char| {
+        (count > 0).then(|| format!("{DIMMED}  {way} {count} more{DIMMED:#}"))
+    };
+    let shown = entries.get(first..end).unwrap_or_default();
+    let above = left_out(first, '↑').into_iter();
+    let lines = above
+        .chain(shown.iter().flat_map(|entry| entry.lines.clone()))
+        .chain(left_out(entries.len() - end, '↓'));
+    let mut rows = 0;
+    let fitting = lines.take_while(|line| {
+        rows += size.height(line);
+        rows <= size.rows
+    });
+    fitting.collect()
+}
+
+/// The entries around one that fit the room, as a range. What comes is worth more than what was: three
+/// entries below it for one above.
+fn window(heights: &[usize], centre: usize, room: usize) -> (usize, usize) {
+    let (mut first, mut end) = (centre, centre + 1);
+    let mut used = heights.get(centre).copied().unwrap_or(0);
+    loop {
+        let fits = |height: &&usize| used + **height <= room;
+        let above = first.checked_sub(1).and_then(|at| heights.get(at));
+        let above = above.filter(fits);
+        let below = heights.get(end).filter(fits);
+        match (above, below) {
+            (None, Some(height)) => (used, end) = (used + height, end + 1),
+            (Some(_), Some(height)) if (end - first) % 4 != 3 => {
+                (used, end) = (used + height, end + 1);
+            }
+            (Some(height), _) => (used, first) = (used + height, first - 1),
+            (None, None) => return (first, end),
+        }
+    }
+}
+
+fn header(workflow: &Workflow, picture: &Picture, (now_ms, note): (u64, Option<&str>)) -> String {
+    let until = picture.ended_ms.unwrap_or(now_ms);
+    let time = picture
+        .begun_ms
+        .map(|begun| span(until.saturating_sub(begun)));
+    let status = match picture.status {
+        None | Some(RunStatus::Running) => None,
+        Some(status) => Some(status.name().to_owned()),
+    };
+    let count = |status, word: &str| match picture.count(status) {
+        0 => None,
+        count => Some(format!("{count} {word}")),
+    };
+    let parts = [
+        note.map(str::to_owned).or(status),
+        time,
+        count(TaskStatus::InProgress, "running"),
+        count(TaskStatus::OnHold, "on hold"),
+        count(TaskStatus::Failed, "failed"),
+        Some(format!("run {}", picture.run())),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let name = workflow.name().map(output::harmless);
+    let name = name.map_or(String::new(), |name| format!("{STRONG}{name}{STRONG:#} · "));
+    format!("{name}{}", parts.join(" · "))
+}
+
+fn entry(step: &Step, picture: &Picture, size: Size, now_ms: u64) -> Entry {
+    let nothing = StepPicture::default();
+    let known = picture.step(&step.id).unwrap_or(&nothing);
+    let status = known.status();
+    let mark = match (status, step.step_type) {
+        (Some(_), StepType::Decision) => '◇',
+        (Some(status), _) => status.mark(),
+        (None, _) => ' ',
+    };
+    let style = style(status);
+    let about = about(step, known, now_ms);
+    let name = output::harmless(&step.name);
+    let line = match status {
+        None => format!("{DIMMED}  {} {name}{DIMMED:#}", step.id),
+        Some(_) => format!("{style}{mark} {} {name}{style:#}  {about}", step.id),
+    };
+    let mut lines = vec![cut(&line, size.columns)];
+    let people: Vec<&TaskId> = picture.people(&step.id).collect();
+    for task in people.iter().take(PEOPLE_MAX) {
+        // Not cut: it is to be copied.
+        lines.push(format!("    {}", command(step, task, status)));
+    }
+    if people.len() > PEOPLE_MAX {
+        let more = people.len() - PEOPLE_MAX;
+        lines.push(cut(
+            &format!(
+                "    and {more} more: drawloom tasks list --run {}",
+                picture.run()
+            ),
+            size.columns,
+        ));
+    }
+    let is_going = matches!(
+        status,
+        Some(Status::Running | Status::Waiting | Status::Pending)
+    );
+    let is_active = is_going || !people.is_empty();
+    Entry {
+        lines,
+        is_active,
+        is_lively: is_active || status == Some(Status::Failed) || known.decided.is_some(),
+    }
+}
+
+/// The command that a person goes on with.
+fn command(step: &Step, task: &TaskId, status: Option<Status>) -> String {
+    let is_held = status == Some(Status::Failed) && step.execution == Execution::Automated;
+    match is_held {
+        true => format!("drawloom tasks show {}", quoted(task)),
+        false => format!("drawloom tasks answer {}", answer_words(step, task)),
+    }
+}
+
+/// A task and an answer of the shape it asks for, as words for a shell.
+pub(crate) fn answer_words(step: &Step, task: &TaskId) -> String {
+    let schema = step.config.output_schema.as_ref();
+    let sample = schema.and_then(|schema| super::sample::words(schema));
+    format!(
+        "{} {}",
+        quoted(task),
+        sample.unwrap_or_else(|| "'…'".to_owned())
+    )
+}
+
+pub(crate) fn quoted(task: &TaskId) -> String {
+    let id = task.to_string();
+    shlex::try_quote(&id).map_or_else(|_| id.clone(), |quoted| quoted.into_owned())
+}
+
+/// What there is to say about a step.
+fn about(step: &Step, known: &StepPicture, now_ms: u64) -> String {
+    if let Some(decided) = &known.decided {
+        let times = match decided.times {
+            1 => String::new(),
+            times => format!(" (for the {} time)", ordinal(times)),
+        };
+        return output::harmless(&format!("→ {}{times}: {}", decided.to, decided.why));
+    }
+    let mut parts = Vec::new();
+    if let Some(items) = known.items {
+        parts.push(bar(items));
+    }
+    let is_active = known.count(TaskStatus::InProgress) + known.count(TaskStatus::Waiting) > 0;
+    let why = known.why.as_deref().map(|why| {
+        let line = why.lines().next().unwrap_or_default();
+        output::harmless(line.trim_end_matches([' ', ':']))
+    });
+    match known.status() {
+        Some(Status::Pending) if step.execution == Execution::Manual => {
+            let who = step.config.default_assignee_id.as_deref();
+            parts.push(format!("waits for {}", who.unwrap_or("a person")));
+        }
+        Some(Status::Failed) if known.items.is_none() => {
+            let word = match known.count(TaskStatus::OnHold) {
+                0 => "failed",
+                _ => "on hold",
+            };
+            parts.push(why.map_or(word.to_owned(), |why| format!("{word}: {why}")));
+        }
+        Some(Status::Pending) if known.attempt > 0 => {
+            parts.push(why.map_or("again soon".to_owned(), |why| format!("again soon: {why}")));
+        }
+        _ => {}
+    }
+    if known.attempt > 1 && known.items.is_none() {
+        parts.push(format!("attempt {}", known.attempt));
+    }
+    if known.visits > 1 {
+        parts.push(format!("{} visit", ordinal(known.visits)));
+    }
+    let until = if is_active {
+        Some(now_ms)
+    } else {
+        known.ended_ms
+    };
+    if let (Some(begun), Some(until)) = (known.begun_ms, until) {
+        parts.push(format!(
+            "{DIMMED}{}{DIMMED:#}",
+            span(until.saturating_sub(begun))
+        ));
+    }
+    parts.join(", ")
+}
+
+fn bar(items: Items) -> String {
+    let Items {
+        total,
+        ended,
+        failed,
+    } = items;
+    let done = (ended as usize * BAR_COLUMNS) / (total as usize).max(1);
+    let done = done.min(BAR_COLUMNS);
+    let (full, rest) = ("█".repeat(done), "░".repeat(BAR_COLUMNS - done));
+    match failed {
+        0 => format!("{full}{rest} {ended}/{total}"),
+        failed => format!("{full}{rest} {ended}/{total}, {failed} failed"),
+    }
+}
+
+fn ordinal(number: u32) -> String {
+    match number {
+        1 => "first".to_owned(),
+        2 => "second".to_owned(),
+        3 => "third".to_owned(),
+        number => format!("{number}th"),
+    }
+}
+
+fn style(status: Option<Status>) -> Style {
+    let color = match status {
+        Some(Status::Running) => AnsiColor::Cyan,
+        Some(Status::Waiting) => AnsiColor::Yellow,
+        Some(Status::Done) => AnsiColor::Green,
+        Some(Status::Failed) => AnsiColor::Red,
+        Some(Status::Pending | Status::Skipped) | None => return Style::new(),
+    };
+    color.on_default()
+}
+
+/// A line that stays one: a column is left free, where terminals wrap.
+fn cut(line: &str, columns: usize) -> String {
+    truncate_str(line, columns.saturating_sub(1), "…").into_owned()
+}

@@ -1,0 +1,244 @@
+//! How far a run is, step by step, as its events tell it.
+
+use std::collections::{BTreeSet, HashMap};
+
+use flow::engine::{Event, ItemStatus, RunStatus, TaskKind, TaskStatus, What};
+use flow::{Execution, Path, RunId, StepId, TaskId, Workflow};
+use mermaid::Status;
+
+use super::telling::why;
+
+/// How far the steps of one run are. Events of other runs, such as those it has started, do not count.
+#[derive(Debug)]
+pub(crate) struct Picture {
+    run: RunId,
+    steps: HashMap<StepId, StepPicture>,
+    /// What stands of a step under a path: its last visit.
+    current: HashMap<(Path, StepId), (u32, TaskStatus)>,
+    /// Tasks that wait for a person.
+    people: BTreeSet<TaskId>,
+    pub(super) status: Option<RunStatus>,
+    pub(super) begun_ms: Option<u64>,
+    pub(super) ended_ms: Option<u64>,
+}
+
+/// How far one step is.
+#[derive(Debug, Default)]
+pub(crate) struct StepPicture {
+    counts: HashMap<TaskStatus, u32>,
+    /// How often it was come to, outside of every foreach.
+    pub(crate) visits: u32,
+    pub(crate) items: Option<Items>,
+    /// Which attempt is under way or was the last.
+    pub(crate) attempt: u32,
+    pub(crate) begun_ms: Option<u64>,
+    pub(crate) ended_ms: Option<u64>,
+    /// Why it failed or is on hold.
+    pub(crate) why: Option<String>,
+    pub(crate) decided: Option<Decided>,
+}
+
+/// The items of a foreach.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Items {
+    pub(crate) total: u32,
+    pub(crate) ended: u32,
+    pub(crate) failed: u32,
+}
+
+/// The edge that a decision took last.
+#[derive(Debug)]
+pub(crate) struct Decided {
+    pub(crate) to: StepId,
+    pub(crate) why: String,
+    pub(crate) times: u32,
+}
+
+impl Picture {
+    pub(crate) fn new(run: RunId) -> Self {
+        Self {
+            run,
+            steps: HashMap::new(),
+            current: HashMap::new(),
+            people: BTreeSet::new(),
+            status: None,
+            begun_ms: None,
+            ended_ms: None,
+        }
+    }
+
+    pub(crate) fn of(run: &RunId, workflow: &Workflow, events: &[Event]) -> Self {
+        let mut picture = Self::new(run.clone());
+        for event in events {
+            picture.add(workflow, event);
+        }
+        picture
+    }
+
+    pub(crate) fn run(&self) -> &RunId {
+        &self.run
+    }
+
+    pub(crate) fn step(&self, step: &StepId) -> Option<&StepPicture> {
+        self.steps.get(step)
+    }
+
+    /// Tasks of a step that wait for a person.
+    pub(crate) fn people(&self, step: &StepId) -> impl Iterator<Item = &TaskId> {
+        self.people.iter().filter(move |task| task.step == *step)
+    }
+
+    /// How many tasks are of this status.
+    pub(crate) fn count(&self, status: TaskStatus) -> u32 {
+        self.steps.values().map(|step| step.count(status)).sum()
+    }
+
+    pub(crate) fn add(&mut self, workflow: &Workflow, event: &Event) {
+        if event.run != self.run {
+            return;
+        }
+        match &event.what {
+            What::RunStarted { .. } => self.begin(event.at_ms),
+            What::RunResumed | What::RunReopened { .. } => {
+                self.status = Some(RunStatus::Running);
+                self.ended_ms = None;
+            }
+            What::RunPaused { .. } => self.status = Some(RunStatus::Paused),
+            What::RunEnded { status, .. } => {
+                self.status = Some(*status);
+                self.ended_ms = Some(event.at_ms);
+            }
+            What::TaskCreated {
+                task, kind, begin, ..
+            } => {
+                let step = workflow.step(&task.step);
+                let is_manual = step.is_some_and(|step| step.execution == Execution::Manual)
+                    && *kind == TaskKind::Work;
+                if is_manual && begin.status() == TaskStatus::Pending {
+                    self.people.insert(task.clone());
+                }
+                self.set(task, begin.status());
+            }
+            What::TaskMoved {
+                task,
+                by,
+                attempt,
+                why,
+            } => {
+                self.people.remove(task);
+                if by.to() == TaskStatus::OnHold {
+                    self.people.insert(task.clone());
+                }
+                self.set(task, by.to());
+                let step = self.steps.entry(task.step.clone()).or_default();
+                step.moved(by.to(), event.at_ms);
+                step.attempt = *attempt;
+                if matches!(
+                    by.to(),
+                    TaskStatus::Failed | TaskStatus::OnHold | TaskStatus::Pending
+                ) {
+                    step.why.clone_from(why);
+                }
+            }
+            What::Decided {
+                decision,
+                to,
+                evaluated,
+                ..
+            } => self.decide(decision, to, why(evaluated)),
+            What::GroupOpened { group, total } => {
+                let items = self.items(group);
+                items.total += total;
+            }
+            What::ItemEnded { group, status, .. } => {
+                let items = self.items(group);
+                items.ended += 1;
+                items.failed += u32::from(*status == ItemStatus::Failed);
+            }
+            What::ItemReopened { group, .. } => {
+                let items = self.items(group);
+                items.ended = items.ended.saturating_sub(1);
+            }
+            _ => {}
+        }
+    }
+
+    /// The most urgent thing of every step.
+    pub(crate) fn statuses(&self) -> HashMap<String, Status> {
+        let known = self.steps.iter();
+        let known = known.filter_map(|(id, step)| Some((id.to_string(), step.status()?)));
+        known.collect()
+    }
+
+    fn begin(&mut self, at_ms: u64) {
+        self.status = Some(RunStatus::Running);
+        self.begun_ms = Some(at_ms);
+    }
+
+    fn items(&mut self, group: &TaskId) -> &mut Items {
+        let step = self.steps.entry(group.step.clone()).or_default();
+        step.items.get_or_insert_default()
+    }
+
+    fn decide(&mut self, decision: &StepId, to: &StepId, why: String) {
+        let step = self.steps.entry(decision.clone()).or_default();
+        let times = step.decided.as_ref().map_or(0, |decided| decided.times) + 1;
+        let to = to.clone();
+        step.decided = Some(Decided { to, why, times });
+    }
+
+    /// A task is of this status now. What an earlier visit came to does not count any more.
+    fn set(&mut self, task: &TaskId, status: TaskStatus) {
+        let key = (task.path.clone(), task.step.clone());
+        let before = self.current.get(&key).copied();
+        if before.is_some_and(|(visit, _)| visit > task.visit) {
+            return;
+        }
+        let step = self.steps.entry(task.step.clone()).or_default();
+        if let Some((visit, status)) = before {
+            if visit < task.visit {
+                (step.begun_ms, step.ended_ms) = (None, None);
+            }
+            let count = step.counts.entry(status).or_default();
+            *count = count.saturating_sub(1);
+        }
+        *step.counts.entry(status).or_default() += 1;
+        if task.path.last().is_none() {
+            step.visits = step.visits.max(task.visit);
+        }
+        self.current.insert(key, (task.visit, status));
+    }
+}
+
+impl StepPicture {
+    pub(crate) fn count(&self, status: TaskStatus) -> u32 {
+        self.counts.get(&status).copied().unwrap_or(0)
+    }
+
+    /// How far it is, by what is most urgent; nothing where it was not come to.
+    pub(crate) fn status(&self) -> Option<Status> {
+        let by_urgency = [
+            (TaskStatus::OnHold, Status::Failed),
+            (TaskStatus::InProgress, Status::Running),
+            (TaskStatus::Waiting, Status::Waiting),
+            (TaskStatus::Pending, Status::Pending),
+            (TaskStatus::Failed, Status::Failed),
+            (TaskStatus::Completed, Status::Done),
+            (TaskStatus::Cancelled, Status::Skipped),
+        ];
+        let found = by_urgency
+            .iter()
+            .find(|(status, _)| self.count(*status) > 0);
+        let decided = self.decided.as_ref().map(|_| Status::Done);
+        found.map(|(_, status)| *status).or(decided)
+    }
+
+    fn moved(&mut self, to: TaskStatus, at_ms: u64) {
+        if to == TaskStatus::InProgress {
+            self.begun_ms.get_or_insert(at_ms);
+        }
+        if to.is_terminal() {
+            self.ended_ms = Some(at_ms);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What happened to a run, as sentences for people and as lines for programs.
+
+use flow::engine::{Begin, Evaluated, Event, ItemStatus, Move, RunStatus, TaskStatus, What};
+use flow::{Execution, TaskId, Workflow};
+use serde_json::{Value, json};
+
+/// How much is told of what happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// Only what a picture of the run does not show.
+    BesidePicture,
+    /// What a person wants to follow.
+    Lines,
+    /// Every item as well.
+    Everything,
+}
+
+/// An event as one line of JSON.
+pub(crate) fn event_json(event: &Event) -> Value {
+    let mut line = json!({
+        "event": null, "run": event.run, "seq": event.seq, "atMs": event.at_ms,
+    });
+    if let (Some(line), Ok(Value::Object(mut fields))) =
+        (line.as_object_mut(), serde_json::to_value(&event.what))
+    {
+        line.insert(
+            "event".to_owned(),
+            fields.remove("what").unwrap_or_default(),
+        );
+        line.extend(fields);
+    }
+    line
+}
+
+/// An event as a sentence, if it is worth one. Without the workflow, steps are called by their ids.
+pub(crate) fn told(workflow: Option<&Workflow>, event: &Event, detail: Detail) -> Option<String> {
+    Some(match &event.what {
+        What::RunStarted { .. } => format!("run {} started", event.run),
+        What::RunPaused { reason } => format!("‖ paused: {reason}"),
+        What::RunResumed => "run resumed".to_owned(),
+        What::RunEnded { status, reason } => ended(*status, reason.as_deref()),
+        What::RunReopened { task } => format!("run goes on again from {task}"),
+        What::Decided {
+            decision,
+            to,
+            evaluated,
+            ..
+        } => {
+            let step = workflow.and_then(|workflow| workflow.step(decision));
+            let words = step.map_or("", |step| step.name.as_str());
+            format!("◇ {decision} {words} → {to}: {}", why(evaluated))
+        }
+        What::TaskCreated {
+            task,
+            begin: Begin::Pending,
+            ..
+        } if is_manual(workflow, task) => format!("◷ {} waits for a person", name(workflow, task)),
+        What::TaskMoved { task, by, why, .. } => {
+            let why = why.as_deref().map(reason).unwrap_or_default();
+            moved(&name(workflow, task), (*by, &why), detail)?
+        }
+        What::Assigned { task, assignee } => match assignee {
+            Some(assignee) => format!("{} is given to {assignee}", name(workflow, task)),
+            None => format!("{} is nobody's", name(workflow, task)),
+        },
+        What::GroupOpened { group, total } => {
+            format!("⧉ {}: {total} items", name(workflow, group))
+        }
+        // The step that failed has been told of.
+        What::ItemEnded {
+            group,
+            index,
+            status: ItemStatus::Failed,
+        } if detail == Detail::Everything => {
+            format!("✗ item {index} of {} failed", name(workflow, group))
+        }
+        What::CameLate { join, from } => {
+            let (join, from) = (name(workflow, join), name(workflow, from));
+            format!("{from} came after {join} had gone on: kept, and not used")
+        }
+        What::Warned { message, .. } => format!("warning: {message}"),
+        _ => return None,
+    })
+}
+
+/// Why an edge was taken: what held, with its values, and what before it did not.
+pub(crate) fn why(evaluated: &[Evaluated]) -> String {
+    let told = evaluated.iter().map(|one| {
+        let values: Vec<String> = one
+            .values
+            .iter()
+            .map(|(path, value)| format!("{path} = {value}"))
+            .collect();
+        let values = match values.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", values.join(", ")),
+        };
+        match one.result {
+            true => format!("{}{values}", one.condition),
+            false => format!("not {}{values}", one.condition),
+        }
+    });
+    let told: Vec<String> = told.collect();
+    match (told.is_empty(), evaluated.iter().any(|one| one.result)) {
+        (true, _) => "the only way".to_owned(),
+        (false, true) => told.join(", "),
+        (false, false) => format!("{}, so the default", told.join(", ")),
+    }
+}
+
+/// A length of time as people say it.
+pub(crate) fn span(ms: u64) -> String {
+    let seconds = ms / 1_000;
+    match seconds {
+        0..10 => format!("{}.{} s", seconds, ms % 1_000 / 100),
+        10..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {:02} min", seconds / 3_600, seconds % 3_600 / 60),
+    }
+}
+
+fn moved(name: &str, (by, why): (Move, &str), detail: Detail) -> Option<String> {
+    let has_picture = detail == Detail::BesidePicture;
+    Some(match by.to() {
+        TaskStatus::OnHold => format!("✗ {name} is on hold{why}"),
+        TaskStatus::Failed => format!("✗ {name} failed{why}"),
+        TaskStatus::Pending if by == Move::Release => return None,
+        TaskStatus::Pending => format!("↻ {name} again{why}"),
+        TaskStatus::InProgress if !has_picture => format!("▶ {name}"),
+        TaskStatus::Completed if !has_picture => format!("✓ {name}"),
+        TaskStatus::Cancelled if !has_picture => format!("– {name} cancelled"),
+        _ => return None,
+    })
+}
+
+/// What follows a verb: the reason, without an end that says nothing.
+fn reason(why: &str) -> String {
+    let why = why.trim_end_matches([' ', ':', '\n']);
+    format!(": {why}")
+}
+
+/// The place of a task in its run, and what the step is called.
+fn name(workflow: Option<&Workflow>, task: &TaskId) -> String {
+    let step = workflow.and_then(|workflow| workflow.step(&task.step));
+    let place = place(task);
+    match step {
+        Some(step) => format!("{place} {}", step.name),
+        None => place,
+    }
+}
+
+/// The name of a task without its run.
+pub(crate) fn place(task: &TaskId) -> String {
+    let name = task.to_string();
+    match name.split_once('/') {
+        Some((_, place)) => place.to_owned(),
+        None => name,
+    }
+}
+
+fn is_manual(workflow: Option<&Workflow>, task: &TaskId) -> bool {
+    let step = workflow.and_then(|workflow| workflow.step(&task.step));
+    step.is_some_and(|step| step.execution == Execution::Manual)
+}
+
+fn ended(status: RunStatus, reason: Option<&str>) -> String {
+    match reason {
+        Some(reason) => format!("run {}: {reason}", status.name()),
+        None => format!("run {}", status.name()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::span;
+
+    #[test]
+    fn time_is_as_exact_as_it_is_short() {
+        for (ms, expected) in [
+            (0, "0.0 s"),
+            (1_940, "1.9 s"),
+            (12_999, "12 s"),
+            (61_000, "1 min 01 s"),
+            (7_260_000, "2 h 01 min"),
+        ] {
+            assert_eq!(span(ms), expected);
+        }
+    }
+}
