@@ -4,7 +4,7 @@
 //! What strikes follows from a seed; when it strikes is up to the machine. `cargo xtask soak` has these
 //! storms for as long as it is told: it says so in the environment.
 
-use std::process::Child;
+use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -100,10 +100,6 @@ impl Storm {
             }
             sleep(Duration::from_millis(20 + chance.up_to(120)));
         }
-        for hand in &mut crew {
-            hand.wake();
-            hand.rise(yard);
-        }
         wait_for(&format!("the end of storm {}", self.seed), || {
             crew.iter_mut().for_each(|hand| hand.rise(yard));
             yard.has_ended(self.runs)
@@ -115,16 +111,13 @@ impl Storm {
     /// One of the crew is killed, or stands still for longer than its lease.
     fn blow(&self, yard: &Yard, crew: &mut [Hand], chance: &mut Chance, tally: &mut Tally) {
         let at = usize::try_from(chance.up_to(crew.len() as u64)).unwrap();
-        for hand in crew.iter_mut() {
-            hand.wake_in_time();
-            hand.rise(yard);
-        }
+        crew.iter_mut().for_each(|hand| hand.rise(yard));
         match chance.up_to(5) {
             0 | 1 => {
                 crew[at].fall(yard);
                 tally.kills += 1;
             }
-            2 if crew[at].stands_still.is_none() => {
+            2 => {
                 crew[at].stand_still(Duration::from_millis(LEASE_MS + chance.up_to(800)));
                 tally.stalls += 1;
             }
@@ -137,7 +130,6 @@ impl Storm {
 struct Hand {
     name: String,
     child: Child,
-    stands_still: Option<Instant>,
 }
 
 impl Hand {
@@ -146,42 +138,31 @@ impl Hand {
         Hand {
             child: employ(yard, &name),
             name,
-            stands_still: None,
         }
     }
 
     fn fall(&mut self, yard: &Yard) {
         let successor = employ(yard, &self.name);
         kill(std::mem::replace(&mut self.child, successor));
-        self.stands_still = None;
     }
 
     /// One that gave up, because the server was gone for long, is replaced as a supervisor does it.
     fn rise(&mut self, yard: &Yard) {
         if self.child.try_wait().unwrap().is_some() {
             self.child = employ(yard, &self.name);
-            self.stands_still = None;
         }
     }
 
-    fn stand_still(&mut self, long: Duration) {
+    /// Wakes up by itself: whoever is stopped in the middle of a transaction keeps others waiting,
+    /// and whoever would wake it may be one of them.
+    fn stand_still(&self, long: Duration) {
         signal(&self.child, "-STOP");
-        self.stands_still = Some(Instant::now() + long);
-    }
-
-    fn wake_in_time(&mut self) {
-        if self
-            .stands_still
-            .is_some_and(|until| until <= Instant::now())
-        {
-            self.wake();
-        }
-    }
-
-    fn wake(&mut self) {
-        if self.stands_still.take().is_some() {
-            signal(&self.child, "-CONT");
-        }
+        let id = self.child.id().to_string();
+        std::thread::spawn(move || {
+            sleep(long);
+            // It may have been killed meanwhile.
+            let _ = Command::new("kill").args(["-CONT", &id]).output();
+        });
     }
 }
 
