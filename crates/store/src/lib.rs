@@ -16,18 +16,26 @@
 //! on several machines, in PostgreSQL ([`Postgres`]). What decides, and how orders are grouped into
 //! transactions, is the same for both; an engine only finds and writes rows.
 //!
+//! Users, schedules, saved views and tokens have a port each ([`People`], [`Schedules`], [`Views`],
+//! [`Tokens`]), which both engines implement. The [`attempts`] of a task are told from the events of
+//! its run: they are written nowhere a second time.
+//!
 //! Each engine has a folder of its own with the same file names in it.
 
+mod attempts;
 mod error;
 mod lock;
 mod people;
 mod record;
 mod schedules;
+mod tokens;
+mod views;
 mod workflows;
 
 mod postgres;
 mod sqlite;
 
+pub use attempts::{Attempt, AttemptEnd, attempts};
 pub use error::{Error, Kind, Result};
 pub use people::{AGENT_PROMPT_BYTES_MAX, DISPLAY_NAME_CHARS_MAX, EMAIL_CHARS_MAX, SLUG_CHARS_MAX};
 pub use people::{Nature, People, Role, Slug, User, Who};
@@ -35,3 +43,7 @@ pub use postgres::{Hints, Postgres, PostgresOptions};
 pub use record::{Kept, NewRun, RunId, RunKind, RunRecord, RunState, Spent};
 pub use schedules::{Firing, Schedule, Schedules};
 pub use sqlite::{Conversation, Options, Run, Scrub, Store};
+pub use tokens::{Admission, Bearer, NewToken, Token, TokenId, TokenSecret, Tokens};
+pub use tokens::{TOKEN_NAME_CHARS_MAX, TOKEN_PREFIX, TOKEN_USE_MS_STEP};
+pub use views::{List, NewView, View, ViewId, Views};
+pub use views::{VIEW_FILTER_BYTES_MAX, VIEW_NAME_CHARS_MAX};

@@ -81,6 +81,16 @@ impl Role {
             Role::Viewer => "viewer",
         }
     }
+
+    /// The one of two that may do less.
+    #[must_use]
+    pub fn lower(self, other: Role) -> Role {
+        let rank = |role: Role| Role::ALL.iter().position(|one| *one == role);
+        match rank(self) > rank(other) {
+            true => self,
+            false => other,
+        }
+    }
 }
 
 impl FromStr for Role {
@@ -153,25 +163,32 @@ impl User {
         }
     }
 
-    /// Refuses what cannot be kept. Every way into a database goes through this.
-    pub(crate) fn check(&self) -> Result<()> {
-        let name = &self.display_name;
-        let limit = ("DISPLAY_NAME_CHARS_MAX", DISPLAY_NAME_CHARS_MAX);
-        limited("the display name", name.chars().count(), limit)?;
-        if name.trim().is_empty() || name.chars().any(char::is_control) {
-            return Err(invalid(
-                "the display name must be one line with something in it.".to_owned(),
-            ));
+    /// The user as they may be kept, with every text a person wrote cleaned.
+    pub(crate) fn cleaned(&self, clean: impl Fn(&str) -> String) -> User {
+        let mut user = self.clone();
+        user.display_name = clean(&user.display_name);
+        if let Nature::Agent { prompt } = &mut user.nature {
+            *prompt = clean(prompt);
         }
+        user
+    }
+
+    /// Refuses what cannot be kept. Every way into a database goes through this.
+    pub fn check(&self) -> Result<()> {
+        let limit = ("DISPLAY_NAME_CHARS_MAX", DISPLAY_NAME_CHARS_MAX);
+        check_line("the display name", &self.display_name, limit)?;
         match &self.nature {
             Nature::Person { email } => check_email(email),
             Nature::Agent { prompt } => {
                 let limit = ("AGENT_PROMPT_BYTES_MAX", AGENT_PROMPT_BYTES_MAX);
                 limited("the agent's prompt", prompt.len(), limit)?;
-                match prompt.trim().is_empty() {
-                    true => Err(invalid(
-                        "an agent needs a prompt with something in it.".to_owned(),
-                    )),
+                if prompt.trim().is_empty() {
+                    let message = "an agent needs a prompt with something in it.";
+                    return Err(invalid(message.to_owned()));
+                }
+                // PostgreSQL keeps no text with one, and no model wants one.
+                match prompt.contains('\0') {
+                    true => Err(invalid("the agent's prompt has a NUL in it.".to_owned())),
                     false => Ok(()),
                 }
             }
@@ -232,6 +249,17 @@ pub(crate) fn edited_meanwhile(slug: &Slug) -> Error {
     )
 }
 
+/// A name that people give and read: one line with something in it.
+pub(crate) fn check_line(what: &str, text: &str, (limit, max): (&str, usize)) -> Result<()> {
+    limited(what, text.chars().count(), (limit, max))?;
+    match text.trim().is_empty() || text.chars().any(char::is_control) {
+        true => Err(invalid(format!(
+            "{what} must be one line with something in it."
+        ))),
+        false => Ok(()),
+    }
+}
+
 /// Only what is certainly no address is refused; the rest shows when it is written to.
 fn check_email(email: &str) -> Result<()> {
     limited(
@@ -253,7 +281,7 @@ fn check_email(email: &str) -> Result<()> {
     }
 }
 
-fn limited(what: &str, size: usize, (name, max): (&str, usize)) -> Result<()> {
+pub(crate) fn limited(what: &str, size: usize, (name, max): (&str, usize)) -> Result<()> {
     match size > max {
         true => Err(invalid(format!(
             "{what} has a size of {size}, and {name} = {max}. Shorten it."

@@ -42,6 +42,9 @@ pub struct Firing {
 
 /// The port behind which schedules are kept.
 pub trait Schedules: Send + Sync {
+    /// The time as the database sees it: all processes that share it see the same.
+    fn now_ms(&self) -> u64;
+
     /// Adds a schedule; a slug that is taken is a [`Kind::Conflict`].
     fn add_schedule<'a>(&'a self, schedule: &'a Schedule) -> Kept<'a, ()>;
 

@@ -13,6 +13,13 @@ impl Fault {
     pub(super) fn of(&self, cause: &sqlx::Error) -> Error {
         let place = &self.place;
         let said = said(cause);
+        if is_distrust(cause) {
+            let message = format!(
+                "{place} cannot be opened over TLS ({said}). Check sslmode and sslrootcert in its \
+                 address, and the certificate of the server."
+            );
+            return Error::new(Kind::Open, message);
+        }
         match (code(cause).as_deref(), is_gone(cause)) {
             (_, true) => Error::new(
                 Kind::Lost,
@@ -75,6 +82,7 @@ impl Fault {
 /// Whether the connection is of no use any more, or the server of none right now.
 pub(super) fn is_gone(cause: &sqlx::Error) -> bool {
     match cause {
+        cause if is_distrust(cause) => false,
         sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => true,
         // Shutting down, starting up, too many connections, a standby.
         _ => code(cause).is_some_and(|code| {
@@ -84,6 +92,16 @@ pub(super) fn is_gone(cause: &sqlx::Error) -> bool {
                     "57P01" | "57P02" | "57P03" | "57P05" | "25P03" | "53300" | "25006"
                 )
         }),
+    }
+}
+
+/// Whether the server cannot speak TLS, or is not who it should be: trying again is of no use.
+fn is_distrust(cause: &sqlx::Error) -> bool {
+    match cause {
+        sqlx::Error::Tls(_) => true,
+        // What is wrong with a certificate comes as words that cannot be understood.
+        sqlx::Error::Io(cause) => cause.kind() == std::io::ErrorKind::InvalidData,
+        _ => false,
     }
 }
 

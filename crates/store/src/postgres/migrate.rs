@@ -9,19 +9,48 @@ use sqlx::postgres::PgConnection;
 use super::fault::Fault;
 use crate::error::{Error, Kind, Result};
 
-const STEPS: [(i64, &str, &str); 1] = [(
-    1,
-    "workflows",
-    include_str!("migrations/0001_workflows.sql"),
-)];
+const STEPS: [(i64, &str, &str); 3] = [
+    (
+        1,
+        "workflows",
+        include_str!("migrations/0001_workflows.sql"),
+    ),
+    (2, "people", include_str!("migrations/0002_people.sql")),
+    (3, "access", include_str!("migrations/0003_access.sql")),
+];
 
 /// Beside tables of other programs, which may be counted in a table of the usual name.
 const TABLE: &str = "drawloom_migrations";
 
 /// One process at a time: the driver has PostgreSQL lock for it.
 pub(super) async fn run(connection: &mut PgConnection, fault: &Fault) -> Result<()> {
-    let migrated = migrator().run_direct(None, connection, false).await;
+    let migrator = migrator();
+    let current = is_current(connection, &migrator).await;
+    if current.map_err(|cause| fault.of(&cause))? {
+        return Ok(());
+    }
+    let migrated = migrator.run_direct(None, connection, false).await;
     migrated.map_err(|cause| explain(cause, fault))
+}
+
+/// Nothing to do is the usual case, and needs neither a lock nor the right to make tables.
+async fn is_current(
+    connection: &mut PgConnection,
+    migrator: &Migrator,
+) -> std::result::Result<bool, sqlx::Error> {
+    let is_there = sqlx::query_scalar("SELECT to_regclass($1) IS NOT NULL").bind(TABLE);
+    if !is_there.fetch_one(&mut *connection).await? {
+        return Ok(false);
+    }
+    let applied: Vec<(i64, Vec<u8>, bool)> = sqlx::query_as(
+        "SELECT version, checksum, success FROM drawloom_migrations ORDER BY version",
+    )
+    .fetch_all(connection)
+    .await?;
+    let known = migrator
+        .iter()
+        .map(|step| (step.version, step.checksum.to_vec(), true));
+    Ok(known.eq(applied))
 }
 
 fn migrator() -> Migrator {

@@ -3,6 +3,10 @@
 mod fault;
 mod line;
 mod migrate;
+mod people;
+mod schedules;
+mod tokens;
+mod views;
 mod workflows;
 mod writing;
 
@@ -12,9 +16,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent::Clock;
+use rustix::fs::{Access, access};
 use sqlx::ConnectOptions as _;
-use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
-use tokio::sync::Mutex;
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions, PgRow};
+use tokio::sync::{Mutex, MutexGuard};
 
 use crate::error::{Error, Kind, Result};
 use crate::sqlite::Scrub;
@@ -28,6 +33,9 @@ pub(crate) const LOCK_MS_MAX: u64 = 30_000;
 
 /// After how long the server takes back what a client that went silent has locked, in milliseconds.
 const SILENT_MS_MAX: u64 = 30_000;
+
+/// How often a change is tried when the server is gone or gives it up.
+const TRIES_MAX: u32 = 3;
 
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
@@ -123,44 +131,99 @@ impl Postgres {
         })
     }
 
+    /// The server's time, which all processes that share the database go by.
+    pub fn now_ms(&self) -> u64 {
+        self.inner.clock.now_ms()
+    }
+
     /// Takes or keeps a duty that one process has at a time; whether it is the holder's now. A
-    /// holder that does not come back in time has lost it.
+    /// holder that does not come back in time has lost it, by the server's clock.
     pub async fn lead(&self, duty: &str, holder: &str, lease_ms: u64) -> Result<bool> {
-        let now_ms = self.inner.clock.now_ms();
-        let values = Values::of(duty)
-            .and(holder)
-            .and(integer(now_ms))
-            .and(integer(now_ms.saturating_add(lease_ms)));
-        let mut line = self.inner.line.lock().await;
-        let rows = line
-            .fetch(
-                "INSERT INTO workflow_duties AS duties (duty, holder, until_ms) \
-                 VALUES ($1, $2, $4) ON CONFLICT (duty) DO UPDATE \
+        let values = Values::of(duty).and(holder).and(integer(lease_ms));
+        let rows = self
+            .read(
+                "WITH time AS \
+                 (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now_ms) \
+                 INSERT INTO workflow_duties AS duties (duty, holder, until_ms) \
+                 SELECT $1, $2, now_ms + $3 FROM time ON CONFLICT (duty) DO UPDATE \
                  SET holder = excluded.holder, until_ms = excluded.until_ms \
-                 WHERE duties.holder = excluded.holder OR duties.until_ms <= $3 RETURNING true",
+                 WHERE duties.holder = excluded.holder \
+                 OR duties.until_ms <= (SELECT now_ms FROM time) RETURNING true",
                 values,
             )
             .await?;
         Ok(!rows.is_empty())
     }
 
+    /// Gives a duty back before its time, so that nobody waits for it; nothing happens to one that
+    /// is somebody else's by now.
+    pub async fn resign(&self, duty: &str, holder: &str) -> Result<()> {
+        let sql = "DELETE FROM workflow_duties WHERE duty = $1 AND holder = $2";
+        self.read(sql, Values::of(duty).and(holder)).await?;
+        Ok(())
+    }
+
     /// Makes the list of what is ready anew from the tasks; how many lines of it were wrong.
     /// Nothing of ours lets the two differ: this is for what others do to the tables.
+    ///
+    /// Only what one look at both finds different is touched, and what is put back is held while it
+    /// is: whoever claims meanwhile changes both, and is not undone.
     pub async fn reconcile(&self) -> Result<u64> {
-        let mut line = self.inner.line.lock().await;
+        let mut line = self.line().await;
         let mut wrong = 0;
         for sql in [
             "DELETE FROM workflow_ready AS ready WHERE NOT EXISTS \
-             (SELECT 1 FROM workflow_tasks AS task WHERE task.id = ready.task \
+             (SELECT 1 FROM workflow_tasks AS task WHERE task.id = ready.task AND task.is_active \
              AND task.ready_ms IS NOT DISTINCT FROM ready.ready_ms \
              AND task.assignee IS NOT DISTINCT FROM ready.assignee) RETURNING true",
             "INSERT INTO workflow_ready (task, run, ready_ms, assignee) \
-             SELECT id, run, ready_ms, assignee FROM workflow_tasks WHERE ready_ms IS NOT NULL \
-             AND is_active ON CONFLICT (task) DO NOTHING RETURNING true",
+             SELECT id, run, ready_ms, assignee FROM workflow_tasks AS task \
+             WHERE ready_ms IS NOT NULL AND is_active \
+             AND NOT EXISTS (SELECT 1 FROM workflow_ready AS ready WHERE ready.task = task.id) \
+             FOR SHARE OF task ON CONFLICT (task) DO NOTHING RETURNING true",
         ] {
             wrong += line.fetch(sql, Values::default()).await?.len() as u64;
         }
         Ok(wrong)
+    }
+
+    /// Runs one statement, on its own. Done twice when the connection was lost meanwhile: what
+    /// changes something that cannot be changed twice is a [`Postgres::change`].
+    async fn read(&self, sql: &'static str, values: Values) -> Result<Vec<PgRow>> {
+        self.line().await.fetch(sql, values).await
+    }
+
+    /// Changes something with one statement. What became of it is known even if the connection is
+    /// lost on the way, so that nobody is told of a conflict with themselves.
+    async fn change(&self, sql: &'static str, values: Values) -> Result<Vec<PgRow>> {
+        let mut line = self.line().await;
+        let mut tries = 1;
+        loop {
+            match change_once(&mut line, sql, values.clone()).await {
+                Err(error) if error.kind() == Kind::Lost && tries < TRIES_MAX => tries += 1,
+                done => return done,
+            }
+        }
+    }
+
+    /// The connection, with no transaction on it: whoever was interrupted may have left one.
+    async fn line(&self) -> MutexGuard<'_, Line> {
+        let mut line = self.inner.line.lock().await;
+        if line.is_in_transaction() {
+            line.roll_back().await;
+        }
+        line
+    }
+
+    /// The text as it may be kept.
+    fn clean(&self, text: &str) -> String {
+        let scrubbed = self.inner.scrub.as_ref().and_then(|scrub| scrub(text));
+        scrubbed.unwrap_or_else(|| text.to_owned())
+    }
+
+    fn unreadable(&self, what: &str, why: &str) -> Error {
+        let why = format!("{what} is unreadable: {why}");
+        self.inner.fault.corrupt(&why)
     }
 
     fn rows(&self) -> Rows {
@@ -204,6 +267,20 @@ impl fmt::Debug for Hints {
     }
 }
 
+async fn change_once(line: &mut Line, sql: &'static str, values: Values) -> Result<Vec<PgRow>> {
+    line.begin().await?;
+    match line.fetch(sql, values).await {
+        Ok(rows) => {
+            line.commit(None).await?;
+            Ok(rows)
+        }
+        Err(error) => {
+            line.roll_back().await;
+            Err(error)
+        }
+    }
+}
+
 fn settings(address: &str) -> Result<PgConnectOptions> {
     let unread = |why: String| {
         // The address is not repeated: there may be a password in it.
@@ -218,6 +295,7 @@ fn settings(address: &str) -> Result<PgConnectOptions> {
         return Err(unread("it does not begin with postgres://".to_owned()));
     }
     let read = PgConnectOptions::from_str(address).map_err(|cause| unread(cause.to_string()))?;
+    check_files(&read)?;
     let limits = [
         ("lock_timeout", LOCK_MS_MAX),
         ("idle_in_transaction_session_timeout", SILENT_MS_MAX),
@@ -226,6 +304,24 @@ fn settings(address: &str) -> Result<PgConnectOptions> {
         .application_name("drawloom")
         .disable_statement_logging();
     Ok(settings.options(limits.map(|(name, ms)| (name, ms.to_string()))))
+}
+
+/// Files that the address names are looked for here: the driver would say that the server is gone.
+fn check_files(settings: &PgConnectOptions) -> Result<()> {
+    for (name, file) in settings.to_url_lossy().query_pairs() {
+        // A certificate may be in the address itself.
+        let Some(file) = file.strip_prefix("file: ") else {
+            continue;
+        };
+        if let Err(cause) = access(file, Access::READ_OK) {
+            let message = format!(
+                "{name} in the address of the database names {file}, which cannot be read \
+                 ({cause}). Give the path of a file in PEM form."
+            );
+            return Err(Error::new(Kind::Open, message));
+        }
+    }
+    Ok(())
 }
 
 /// The database as messages name it.

@@ -8,6 +8,8 @@ mod people;
 mod plan;
 mod runs;
 mod schedules;
+mod tokens;
+mod views;
 mod workflows;
 mod writing;
 

@@ -21,7 +21,7 @@ impl People for Store {
                 revision: 1,
                 created_ms: now_ms,
                 updated_ms: now_ms,
-                ..self.cleaned(user)
+                ..user.cleaned(|text| self.clean(text).into_owned())
             };
             let mut connection = self.inner.connection.lock().await;
             let inserted = sqlx::query(
@@ -85,7 +85,7 @@ impl People for Store {
             let edited = User {
                 revision: user.revision + 1,
                 updated_ms: count(self.now_ms()),
-                ..self.cleaned(user)
+                ..user.cleaned(|text| self.clean(text).into_owned())
             };
             let mut connection = self.inner.connection.lock().await;
             let updated = sqlx::query(
@@ -129,16 +129,6 @@ impl Store {
             .await
             .map_err(|cause| self.fault().of(&cause))?;
         row.map(|row| self.read_user(&row)).transpose()
-    }
-
-    /// The user as they may be kept.
-    fn cleaned(&self, user: &User) -> User {
-        let mut user = user.clone();
-        user.display_name = self.clean(&user.display_name).into_owned();
-        if let Nature::Agent { prompt } = &mut user.nature {
-            *prompt = self.clean(prompt).into_owned();
-        }
-        user
     }
 
     fn read_user(&self, row: &SqliteRow) -> Result<User> {

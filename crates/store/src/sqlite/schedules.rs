@@ -13,9 +13,13 @@ use crate::schedules::{Firing, Schedule, Schedules, no_schedule, schedule_taken}
 const COLUMNS: &str = "slug, workflow, cron, time_zone, input, is_enabled, next_ms, last_due_ms, \
                        last_run, last_error, created_ms";
 
-type Statement<'q> = sqlx::query::Query<'q, sqlx::Sqlite, SqliteArguments>;
+pub(super) type Statement<'q> = sqlx::query::Query<'q, sqlx::Sqlite, SqliteArguments>;
 
 impl Schedules for Store {
+    fn now_ms(&self) -> u64 {
+        count(Store::now_ms(self))
+    }
+
     fn add_schedule<'a>(&'a self, schedule: &'a Schedule) -> Kept<'a, ()> {
         Box::pin(async move {
             let input = schedule.input.to_string();
@@ -30,7 +34,7 @@ impl Schedules for Store {
             .bind(self.clean(&input).into_owned())
             .bind(schedule.is_enabled)
             .bind(schedule.next_ms.map(integer))
-            .bind(self.now_ms());
+            .bind(Store::now_ms(self));
             match self.touched(statement).await? {
                 0 => Err(schedule_taken(&schedule.slug)),
                 _ => Ok(()),
@@ -126,7 +130,7 @@ impl Schedules for Store {
 }
 
 impl Store {
-    async fn touched(&self, statement: Statement<'_>) -> Result<u64> {
+    pub(super) async fn touched(&self, statement: Statement<'_>) -> Result<u64> {
         let mut connection = self.inner.connection.lock().await;
         let done = statement.execute(&mut *connection).await;
         let done = done.map_err(|cause| self.fault().of(&cause))?;

@@ -3,7 +3,14 @@
 use serde_json::json;
 use store::{Firing, Kind, Schedule, Schedules, Slug};
 
-use crate::place::opened;
+use crate::place::{Place, on_both};
+
+on_both!(
+    schedules_are_added_once_listed_and_removed,
+    due_are_those_that_are_switched_on_and_whose_time_has_come,
+    a_time_is_noted_by_one_and_moves_on,
+    one_that_was_added_anew_is_not_moved_by_what_the_old_one_did,
+);
 
 fn slug(text: &str) -> Slug {
     text.parse().unwrap()
@@ -30,15 +37,13 @@ fn fired(due_ms: u64, run: &str) -> Firing {
     }
 }
 
-async fn due(schedules: &dyn Schedules, now_ms: u64) -> Vec<String> {
+async fn due(schedules: &(impl Schedules + ?Sized), now_ms: u64) -> Vec<String> {
     let due = schedules.due_schedules(now_ms, 9).await.unwrap();
     due.iter().map(|one| one.slug.to_string()).collect()
 }
 
-#[tokio::test]
-async fn schedules_are_added_once_listed_and_removed() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = opened(folder.path()).await;
+async fn schedules_are_added_once_listed_and_removed(place: &Place) {
+    let store = place.open().await;
     store.add_schedule(&schedule("b", Some(20))).await.unwrap();
     store.add_schedule(&schedule("a", Some(10))).await.unwrap();
     let twice = store.add_schedule(&schedule("a", None)).await.unwrap_err();
@@ -62,10 +67,8 @@ async fn schedules_are_added_once_listed_and_removed() {
     }
 }
 
-#[tokio::test]
-async fn due_are_those_that_are_switched_on_and_whose_time_has_come() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = opened(folder.path()).await;
+async fn due_are_those_that_are_switched_on_and_whose_time_has_come(place: &Place) {
+    let store = place.open().await;
     for (name, next) in [
         ("late", Some(10)),
         ("now", Some(20)),
@@ -74,24 +77,22 @@ async fn due_are_those_that_are_switched_on_and_whose_time_has_come() {
     ] {
         store.add_schedule(&schedule(name, next)).await.unwrap();
     }
-    assert_eq!(due(&store, 20).await, ["late", "now"]);
+    assert_eq!(due(&*store, 20).await, ["late", "now"]);
     store
         .enable_schedule(&slug("late"), None, false)
         .await
         .unwrap();
-    assert_eq!(due(&store, 20).await, ["now"]);
+    assert_eq!(due(&*store, 20).await, ["now"]);
     store
         .enable_schedule(&slug("late"), Some(15), true)
         .await
         .unwrap();
-    assert_eq!(due(&store, 20).await, ["late", "now"]);
+    assert_eq!(due(&*store, 20).await, ["late", "now"]);
     assert_eq!(store.due_schedules(20, 1).await.unwrap().len(), 1);
 }
 
-#[tokio::test]
-async fn a_time_is_noted_by_one_and_moves_on() {
-    let folder = tempfile::tempdir().unwrap();
-    let stores = [opened(folder.path()).await, opened(folder.path()).await];
+async fn a_time_is_noted_by_one_and_moves_on(place: &Place) {
+    let stores = [place.open().await, place.open().await];
     stores[0]
         .add_schedule(&schedule("a", Some(10)))
         .await
@@ -121,13 +122,13 @@ async fn a_time_is_noted_by_one_and_moves_on() {
     assert_eq!((now.next_ms, now.last), (None, Some(failed)));
 }
 
-#[tokio::test]
-async fn one_that_was_added_anew_is_not_moved_by_what_the_old_one_did() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = opened(folder.path()).await;
+async fn one_that_was_added_anew_is_not_moved_by_what_the_old_one_did(place: &Place) {
+    let store = place.open().await;
     store.add_schedule(&schedule("a", Some(10))).await.unwrap();
     let old = store.schedule(&slug("a")).await.unwrap().unwrap();
     store.remove_schedule(&slug("a")).await.unwrap();
+    // They are told apart by the millisecond in which they were added.
+    tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     store.add_schedule(&schedule("a", Some(10))).await.unwrap();
     store
         .note_firing(&old, &fired(10, "r"), Some(70))

@@ -2,13 +2,22 @@
 
 use store::{AGENT_PROMPT_BYTES_MAX, Kind, Nature, People, Role, Slug, User, Who};
 
-use crate::place::opened;
+use crate::place::{Place, on_both};
 
-fn slug(text: &str) -> Slug {
+on_both!(
+    users_are_kept_unique_and_edited_by_who_has_seen_them,
+    users_are_there_when_the_database_is_opened_again,
+    of_two_edits_at_once_one_is_kept,
+    of_two_who_take_an_address_at_once_one_has_it,
+    what_cannot_be_a_user_is_refused_and_nothing_is_kept,
+    keys_are_taken_out_of_prompts,
+);
+
+pub(crate) fn slug(text: &str) -> Slug {
     text.parse().unwrap()
 }
 
-fn person(name: &str, email: &str) -> User {
+pub(crate) fn person(name: &str, email: &str) -> User {
     User {
         slug: slug(name),
         display_name: format!("The {name}"),
@@ -23,7 +32,7 @@ fn person(name: &str, email: &str) -> User {
     }
 }
 
-fn agent(name: &str, prompt: &str) -> User {
+pub(crate) fn agent(name: &str, prompt: &str) -> User {
     let nature = Nature::Agent {
         prompt: prompt.to_owned(),
     };
@@ -34,12 +43,12 @@ fn agent(name: &str, prompt: &str) -> User {
     }
 }
 
-async fn names(people: &dyn People, who: Who) -> Vec<String> {
+async fn names(people: &(impl People + ?Sized), who: Who) -> Vec<String> {
     let users = people.users(who).await.unwrap();
     users.iter().map(|user| user.slug.to_string()).collect()
 }
 
-async fn check_kept(people: &dyn People) {
+async fn check_kept(people: &(impl People + ?Sized)) {
     let ada = people.add_user(&person("ada", "Ada@example.org")).await;
     let ada = ada.unwrap();
     assert_eq!((ada.revision, ada.is_agent()), (1, false));
@@ -61,7 +70,7 @@ async fn check_kept(people: &dyn People) {
     }
 }
 
-async fn check_unique(people: &dyn People) {
+async fn check_unique(people: &(impl People + ?Sized)) {
     people.add_user(&person("one", "one@x.org")).await.unwrap();
     let two = people.add_user(&person("two", "two@x.org")).await.unwrap();
     let twice = [
@@ -83,7 +92,7 @@ async fn check_unique(people: &dyn People) {
     assert_eq!(people.user(&two.slug).await.unwrap(), Some(two));
 }
 
-async fn check_edits(people: &dyn People) {
+async fn check_edits(people: &(impl People + ?Sized)) {
     let seen = people.add_user(&agent("editor", "First.")).await.unwrap();
     let mut edit = seen.clone();
     edit.nature = agent("editor", "Second.").nature;
@@ -93,7 +102,7 @@ async fn check_edits(people: &dyn People) {
         (edited.revision, edited.agent_prompt()),
         (2, Some("Second."))
     );
-    assert!(edited.updated_ms > edited.created_ms);
+    assert!(edited.updated_ms >= edited.created_ms);
     assert_eq!(
         people.user(&seen.slug).await.unwrap().as_ref(),
         Some(&edited)
@@ -107,29 +116,23 @@ async fn check_edits(people: &dyn People) {
     assert_eq!(people.user(&seen.slug).await.unwrap(), Some(edited));
 }
 
-#[tokio::test]
-async fn users_are_kept_unique_and_edited_by_who_has_seen_them() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = opened(folder.path()).await;
-    check_kept(&store).await;
-    check_unique(&store).await;
-    check_edits(&store).await;
+async fn users_are_kept_unique_and_edited_by_who_has_seen_them(place: &Place) {
+    let store = place.open().await;
+    check_kept(&*store).await;
+    check_unique(&*store).await;
+    check_edits(&*store).await;
 }
 
-#[tokio::test]
-async fn users_are_there_when_the_database_is_opened_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = opened(folder.path()).await;
+async fn users_are_there_when_the_database_is_opened_again(place: &Place) {
+    let store = place.open().await;
     let added = store.add_user(&agent("a", "Do.")).await.unwrap();
-    store.close().await.unwrap();
-    let store = opened(folder.path()).await;
+    drop(store);
+    let store = place.open().await;
     assert_eq!(store.users(Who::Everybody).await.unwrap(), [added]);
 }
 
-#[tokio::test]
-async fn of_two_edits_at_once_one_is_kept() {
-    let folder = tempfile::tempdir().unwrap();
-    let stores = [opened(folder.path()).await, opened(folder.path()).await];
+async fn of_two_edits_at_once_one_is_kept(place: &Place) {
+    let stores = [place.open().await, place.open().await];
     let seen = stores[0].add_user(&agent("a", "Do.")).await.unwrap();
     let edits = ["Left.", "Right."].map(|prompt| User {
         nature: agent("a", prompt).nature,
@@ -142,10 +145,33 @@ async fn of_two_edits_at_once_one_is_kept() {
     assert_ne!(one.is_ok(), other.is_ok(), "{one:?} {other:?}");
 }
 
-#[tokio::test]
-async fn what_cannot_be_a_user_is_refused_and_nothing_is_kept() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = opened(folder.path()).await;
+async fn of_two_who_take_an_address_at_once_one_has_it(place: &Place) {
+    let stores = [place.open().await, place.open().await];
+    for round in 0..10 {
+        let free = format!("free-{round}@x.org");
+        let added = [format!("a{round}"), format!("b{round}")].map(|name| {
+            let old = format!("{name}@x.org");
+            person(&name, &old)
+        });
+        let one = stores[0].add_user(&added[0]).await.unwrap();
+        let other = stores[1].add_user(&added[1]).await.unwrap();
+        let moved = [one, other].map(|user| User {
+            nature: person("x", &free).nature,
+            ..user
+        });
+        let (one, other) = tokio::join!(
+            stores[0].edit_user(&moved[0]),
+            stores[1].edit_user(&moved[1])
+        );
+        assert_ne!(one.is_ok(), other.is_ok(), "{one:?} {other:?}");
+        let error = one.and(other).unwrap_err();
+        assert_eq!(error.kind(), Kind::Conflict, "{error}");
+        assert!(error.to_string().contains(&free), "{error}");
+    }
+}
+
+async fn what_cannot_be_a_user_is_refused_and_nothing_is_kept(place: &Place) {
+    let store = place.open().await;
     let long = "x".repeat(AGENT_PROMPT_BYTES_MAX + 1);
     for (user, says) in [
         (person("a", "nowhere"), "no mail address"),
@@ -154,6 +180,7 @@ async fn what_cannot_be_a_user_is_refused_and_nothing_is_kept() {
         (person("a", "a@x..org"), "no mail address"),
         (person("a", "Ada <a@x.org>"), "no mail address"),
         (agent("a", " \n"), "an agent needs a prompt"),
+        (agent("a", "Do\0it."), "NUL"),
         (agent("a", &long), "AGENT_PROMPT_BYTES_MAX = 262144"),
         (
             User {
@@ -189,10 +216,8 @@ fn slugs_have_one_shape() {
     }
 }
 
-#[tokio::test]
-async fn keys_are_taken_out_of_prompts() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = opened(folder.path()).await;
+async fn keys_are_taken_out_of_prompts(place: &Place) {
+    let store = place.open().await;
     let leaky = agent("a", "Use sk-secret-1 to get in.");
     let added = store.add_user(&leaky).await.unwrap();
     assert_eq!(added.agent_prompt(), Some("Use [key removed] to get in."));

@@ -25,6 +25,9 @@ pub(crate) struct Cluster {
     flush: Flush,
     /// What the server is started by; nothing for the shell.
     pub(crate) starter: &'static str,
+    /// More for its command line.
+    settings: String,
+    port: u16,
     shell: Option<Child>,
 }
 
@@ -56,6 +59,8 @@ impl Cluster {
             folder,
             flush,
             starter: "",
+            settings: String::new(),
+            port: 5432,
             shell: None,
         }
     }
@@ -67,13 +72,14 @@ impl Cluster {
             Flush::Yes => "fsync=on",
         };
         let script = "$3 \"$0\" -D \"$1/data\" -k \"$1\" -c listen_addresses= -c max_connections=50 \
-             -c \"$2\" -c shared_buffers=32MB 2>>\"$1/log\" & cat >/dev/null; \
+             -c \"$2\" -c shared_buffers=32MB $4 2>>\"$1/log\" & cat >/dev/null; \
              kill -QUIT $(head -n 1 \"$1/data/postmaster.pid\") 2>/dev/null; wait";
         let shell = as_server(script)
             .arg(program("postgres"))
             .arg(self.folder.path())
             .arg(flush)
             .arg(self.starter)
+            .arg(&self.settings)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn();
@@ -111,6 +117,26 @@ impl Cluster {
         self.folder.path()
     }
 
+    /// From its next start on, the server is reached at this port of 127.0.0.1, too, and speaks TLS.
+    #[allow(dead_code, reason = "not every program of tests speaks TLS")]
+    pub(crate) fn speak_tls(&mut self, port: u16, certificate: &Path, key: &Path) {
+        let folder = self.folder.path();
+        for (file, name) in [(certificate, "server.pem"), (key, "server.key")] {
+            // The server wants a key that is its own and nobody else's.
+            let copied = as_server("umask 077; cat >\"$0\"")
+                .arg(folder.join(name))
+                .stdin(std::fs::File::open(file).unwrap())
+                .status();
+            assert!(copied.unwrap().success());
+        }
+        let folder = folder.display();
+        self.port = port;
+        self.settings = format!(
+            "-c port={port} -c listen_addresses=127.0.0.1 -c ssl=on \
+             -c ssl_cert_file={folder}/server.pem -c ssl_key_file={folder}/server.key"
+        );
+    }
+
     /// A new database.
     pub(crate) async fn database(&self, name: &str) -> String {
         let mut connection = self.connect("postgres").await.unwrap();
@@ -128,7 +154,7 @@ impl Cluster {
 
     fn address(&self, name: &str) -> String {
         let folder = self.folder.path().display().to_string().replace('/', "%2F");
-        format!("postgres://drawloom@{folder}/{name}")
+        format!("postgres://drawloom@{folder}:{}/{name}", self.port)
     }
 
     fn stop(&mut self) {
@@ -167,7 +193,7 @@ fn as_server(script: &str) -> Command {
 }
 
 /// Debian keeps the programs of a server out of the path.
-fn program(name: &str) -> PathBuf {
+pub(crate) fn program(name: &str) -> PathBuf {
     let versions = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()
         .flatten();

@@ -1,0 +1,95 @@
+//! Databases of every version there was: their rows survive, can be read, and go on.
+
+use store::Kind;
+
+use crate::database::{Maker, open};
+
+async fn check_old(maker: &Maker) {
+    let new = maker.empty("new").await;
+    drop(open(&new).await.unwrap());
+    let (latest, schema) = (maker.version(&new).await, schema(maker, &new).await);
+    for version in 1..=usize::try_from(latest).unwrap() {
+        let place = maker.of_version(version, &format!("v{version}")).await;
+        let tables = maker.tables(&place).await;
+        let before = maker.rows(&place, &tables).await;
+        let opened = open(&place).await.unwrap();
+        assert_eq!(maker.version(&place).await, latest, "of {version}");
+        assert_eq!(maker.rows(&place, &tables).await, before, "of {version}");
+        assert_eq!(self::schema(maker, &place).await, schema, "of {version}");
+        for (at, part) in opened.parts().iter().enumerate() {
+            // What the old version did not have is there now.
+            if at >= version {
+                opened.fill(*part).await;
+            }
+            opened.find(*part).await;
+        }
+    }
+}
+
+/// Tables, columns and indexes, however they came to be.
+async fn schema(maker: &Maker, place: &str) -> Vec<String> {
+    let sql = match maker {
+        Maker::Files(_) => {
+            "SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_schema \
+             WHERE name NOT LIKE 'sqlite_%' AND name NOT LIKE '_sqlx_%' ORDER BY 1"
+        }
+        Maker::Server(_) => {
+            "SELECT 'column ' || table_name || ' ' || column_name || ' ' || data_type || ' ' || \
+             is_nullable || ' ' || coalesce(collation_name, '') || ' ' || is_identity \
+             FROM information_schema.columns WHERE table_schema = 'public' \
+             UNION SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' \
+             UNION SELECT conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) \
+             FROM pg_constraint WHERE connamespace = 'public'::regnamespace \
+             UNION SELECT relname || ' ' || coalesce(reloptions::text, '') FROM pg_class \
+             WHERE relnamespace = 'public'::regnamespace ORDER BY 1"
+        }
+    };
+    maker.texts(place, sql).await
+}
+
+async fn check_newer(maker: &Maker) {
+    let place = maker.empty("newer").await;
+    drop(open(&place).await.unwrap());
+    let later = match maker {
+        Maker::Files(_) => {
+            "INSERT INTO _sqlx_migrations VALUES (99, 'later', 0, 1, x'00', 0) RETURNING 'x'"
+        }
+        Maker::Server(_) => {
+            "INSERT INTO drawloom_migrations (version, description, success, checksum, \
+             execution_time) VALUES (99, 'later', true, '', 0) RETURNING 'x'"
+        }
+    };
+    maker.texts(&place, later).await;
+    if let Maker::Files(_) = maker {
+        maker.texts(&place, "PRAGMA user_version = 99").await;
+    }
+    let tables = maker.tables(&place).await;
+    let Err(error) = open(&place).await else {
+        panic!("tables of a newer version are opened");
+    };
+    assert_eq!(error.kind(), Kind::Newer, "{error}");
+    for piece in ["a newer drawloom", "version 99", "Update drawloom"] {
+        assert!(error.to_string().contains(piece), "{error}");
+    }
+    assert_eq!(maker.tables(&place).await, tables);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_of_every_version_of_sqlite_survive_and_go_on() {
+    check_old(&Maker::files()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_of_every_version_of_postgres_survive_and_go_on() {
+    check_old(&Maker::server().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_newer_version_of_sqlite_is_refused_with_a_sentence() {
+    check_newer(&Maker::files()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_newer_version_of_postgres_is_refused_with_a_sentence() {
+    check_newer(&Maker::server().await).await;
+}

@@ -1,0 +1,315 @@
+//! What each version brought: how to put something of it into a database, and how to find it again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::Journal as _;
+use builder::{Job, JobId, Jobs, Status};
+use flow::engine::{Answer, Command, Report, RunStatus, Start};
+use flow::{Claim, RunId};
+use serde_json::json;
+use store::{
+    Admission, Firing, List, NewToken, NewView, People, Role, RunKind, Schedule, Schedules,
+};
+use store::{Nature, Slug, Store, TokenSecret, Tokens, User, Views, Who};
+
+use crate::database::Opened;
+use crate::support::{new_run, turn};
+
+/// One step of a schema.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Part {
+    Agent,
+    Builds,
+    Workflows,
+    People,
+    Access,
+}
+
+/// By version: the first one brought the first part.
+pub(crate) const IN_SQLITE: [Part; 5] = [
+    Part::Agent,
+    Part::Builds,
+    Part::Workflows,
+    Part::People,
+    Part::Access,
+];
+pub(crate) const IN_POSTGRES: [Part; 3] = [Part::Workflows, Part::People, Part::Access];
+
+const WORKFLOW: &str = "graph TD
+ A[List] --> E[[Each: Do]]
+ E --> J[Join all] --> M(Look)
+ A --> N(Note)
+%% === WORKFLOW_CONFIG ===
+%% @E: { \"stepType\": \"foreach\", \"itemsPath\": \"output.items\", \"itemVariable\": \"item\", \"prompt\": \"Do {{item}}.\", \"retry\": { \"attempts\": 9, \"delay\": 0.01, \"maxDelay\": 0.01 } }
+%% @J: { \"stepType\": \"join\", \"timeout\": \"9d\" }
+%% @M: { \"timeout\": \"9d\" }
+%% @N: { \"defaultAssigneeId\": \"ada\" }
+%% === END_CONFIG ===
+";
+
+impl Opened {
+    pub(crate) fn parts(&self) -> &'static [Part] {
+        match self {
+            Opened::File(_) => &IN_SQLITE,
+            Opened::Server(_) => &IN_POSTGRES,
+        }
+    }
+
+    /// Puts something of a part into the database.
+    pub(crate) async fn fill(&self, part: Part) {
+        match part {
+            Part::Agent => fill_agent(self.file()).await,
+            Part::Builds => fill_builds(self.file()).await,
+            Part::Workflows => fill_workflows(&*self.workflows().await).await,
+            Part::People => fill_people(&*self.people(), &*self.schedules()).await,
+            Part::Access => fill_access(&*self.views(), &*self.tokens()).await,
+        }
+    }
+
+    /// Finds what was put there, and goes on with it.
+    pub(crate) async fn find(&self, part: Part) {
+        match part {
+            Part::Agent => find_agent(self.file()).await,
+            Part::Builds => find_builds(self.file()).await,
+            Part::Workflows => find_workflows(&*self.workflows().await).await,
+            Part::People => find_people(&*self.people(), &*self.schedules()).await,
+            Part::Access => find_access(&*self.views(), &*self.tokens()).await,
+        }
+    }
+
+    fn file(&self) -> &Store {
+        match self {
+            Opened::File(store) => store,
+            Opened::Server(_) => panic!("a server keeps none of this"),
+        }
+    }
+
+    async fn workflows(&self) -> Arc<dyn flow::Store> {
+        let opened = match self {
+            Opened::File(store) => store.workflows().await,
+            Opened::Server(server) => server.workflows().await,
+        };
+        opened.unwrap()
+    }
+}
+
+macro_rules! ports {
+    ($($name:ident: $port:ident),+) => {
+        impl Opened {
+            $(fn $name(&self) -> Box<dyn $port> {
+                match self {
+                    Opened::File(store) => Box::new(store.clone()),
+                    Opened::Server(server) => Box::new(server.clone()),
+                }
+            })+
+        }
+    };
+}
+
+ports!(people: People, schedules: Schedules, views: Views, tokens: Tokens);
+
+async fn fill_agent(store: &Store) {
+    let run = store.begin(&new_run("p.json")).await.unwrap();
+    let mut journal = run.conversation("generate").await.unwrap();
+    for number in 1..=3 {
+        journal.commit(&turn(number)).await.unwrap();
+    }
+    run.keep_fact("task/a", "{\"state\":\"done\"}")
+        .await
+        .unwrap();
+}
+
+async fn find_agent(store: &Store) {
+    let record = store
+        .latest(RunKind::Plan, "p.json")
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(store.spent(record.id).await.unwrap().calls, 3);
+    let run = store.resume(record.id).await.unwrap();
+    let mut journal = run.conversation("generate").await.unwrap();
+    let turns = journal.load().await.unwrap().turns;
+    assert_eq!(turns, (1..=3).map(turn).collect::<Vec<_>>());
+    journal.commit(&turn(4)).await.unwrap();
+}
+
+fn job() -> Job {
+    Job::new(
+        JobId::new(7, 7),
+        "say something better",
+        builder::Options::default(),
+        7,
+    )
+    .unwrap()
+}
+
+async fn fill_builds(store: &Store) {
+    store.create(&job()).await.unwrap();
+}
+
+async fn find_builds(store: &Store) {
+    let kept = store.get(&job().id).await.unwrap();
+    assert_eq!(kept, job());
+    let change = kept.change(Status::Planning, 8, |_| {}).unwrap();
+    store.compare_and_set(&change).await.unwrap();
+}
+
+/// Claims one task and does it; `None` when nothing is ready.
+async fn work(store: &dyn flow::Store, lease_ms: u64) -> Option<(flow::TaskId, u64)> {
+    let claim = Claim {
+        worker: "w".to_owned(),
+        max: 1,
+        lease_ms,
+        assignees: Vec::new(),
+        runs: Vec::new(),
+    };
+    let claimed = store.claim(claim).await.unwrap().pop()?;
+    Some((claimed.task.id, claimed.task.fence))
+}
+
+async fn report(store: &dyn flow::Store, (task, fence): (flow::TaskId, u64)) {
+    let output = match task.step.as_str() {
+        "A" => json!({ "items": ["a", "b'\"\\ä", null] }),
+        _ => json!({ "ok": true }),
+    };
+    let report = Command::Report {
+        task,
+        fence,
+        report: Report::completed(output),
+    };
+    store.execute(report).await.unwrap().unwrap();
+}
+
+/// A run in the middle of a foreach: one item is done, one is in the hands of a worker that died, one
+/// waits.
+async fn fill_workflows(store: &dyn flow::Store) {
+    let hash = store.keep_workflow(WORKFLOW).await.unwrap();
+    let start = Start::new("r1", json!({ "depth": 3 }));
+    store.start(&hash, start).await.unwrap().unwrap();
+    for _ in 0..2 {
+        let claimed = work(store, 60_000).await.unwrap();
+        report(store, claimed).await;
+    }
+    work(store, 1).await.unwrap();
+}
+
+async fn find_workflows(store: &dyn flow::Store) {
+    let run = RunId::new("r1");
+    let input = store.input(&run).await.unwrap();
+    assert_eq!(input, Some(json!({ "depth": 3 })));
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    for (task, fence) in store.expired(9).await.unwrap() {
+        let lost = Command::LeaseLost { task, fence };
+        store.execute(lost).await.unwrap().unwrap();
+    }
+    for _ in 0..2 {
+        let mut claimed = None;
+        while claimed.is_none() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            claimed = work(store, 60_000).await;
+        }
+        report(store, claimed.unwrap()).await;
+    }
+    for step in ["N", "M"] {
+        let task = format!("r1/{step}").parse().unwrap();
+        let answer = Command::Answer {
+            task,
+            by: "ada".to_owned(),
+            answer: Answer::Done { output: json!(1) },
+        };
+        store.execute(answer).await.unwrap().unwrap();
+    }
+    let row = store.run(&run).await.unwrap().unwrap();
+    assert_eq!(row.status, RunStatus::Completed, "{row:?}");
+    let events = store.events(&run, 0, 999).await.unwrap();
+    flow::replay(&events).unwrap();
+}
+
+fn slug(text: &str) -> Slug {
+    text.parse().unwrap()
+}
+
+fn user(name: &str, nature: Nature) -> User {
+    User {
+        slug: slug(name),
+        display_name: "Ada ' Lovelace".to_owned(),
+        role: Role::Reviewer,
+        is_active: true,
+        nature,
+        revision: 0,
+        created_ms: 0,
+        updated_ms: 0,
+    }
+}
+
+async fn fill_people(people: &dyn People, schedules: &dyn Schedules) {
+    let email = "ada@example.org".to_owned();
+    let ada = user("ada", Nature::Person { email });
+    people.add_user(&ada).await.unwrap();
+    let prompt = "You review.\nBe kind.".to_owned();
+    let agent = user("reviewer", Nature::Agent { prompt });
+    people.add_user(&agent).await.unwrap();
+    let schedule = Schedule {
+        slug: slug("night"),
+        workflow: "nightly".to_owned(),
+        cron: "0 3 * * *".to_owned(),
+        time_zone: "Asia/Tokyo".to_owned(),
+        input: json!({ "depth": 3 }),
+        is_enabled: true,
+        next_ms: Some(10),
+        last: None,
+        created_ms: 0,
+    };
+    schedules.add_schedule(&schedule).await.unwrap();
+}
+
+async fn find_people(people: &dyn People, schedules: &dyn Schedules) {
+    let names = people.users(Who::Everybody).await.unwrap();
+    let names: Vec<&str> = names.iter().map(|user| user.slug.as_str()).collect();
+    assert_eq!(names, ["ada", "reviewer"]);
+    let agent = people.user(&slug("reviewer")).await.unwrap().unwrap();
+    assert_eq!(agent.agent_prompt(), Some("You review.\nBe kind."));
+    people.edit_user(&agent).await.unwrap();
+    let due = schedules.due_schedules(10, 9).await.unwrap();
+    assert_eq!(due[0].input, json!({ "depth": 3 }));
+    let firing = Firing {
+        due_ms: 10,
+        outcome: Ok("r1".to_owned()),
+    };
+    schedules
+        .note_firing(&due[0], &firing, Some(70))
+        .await
+        .unwrap();
+    assert!(schedules.due_schedules(10, 9).await.unwrap().is_empty());
+}
+
+async fn fill_access(views: &dyn Views, tokens: &dyn Tokens) {
+    let view = NewView {
+        owner: slug("ada"),
+        name: "Mine".to_owned(),
+        list: List::Tasks,
+        filter: json!({ "status": "on_hold" }),
+        is_shared: true,
+    };
+    views.add_view(&view).await.unwrap();
+    let token = NewToken {
+        user: slug("ada"),
+        name: "ci".to_owned(),
+        role: Role::Viewer,
+        expires_ms: None,
+    };
+    let secret = TokenSecret::new([7; 32]);
+    tokens.add_token(&token, &secret).await.unwrap();
+}
+
+async fn find_access(views: &dyn Views, tokens: &dyn Tokens) {
+    let seen = views.views(&slug("ada"), List::Tasks).await.unwrap();
+    assert_eq!(seen[0].filter, json!({ "status": "on_hold" }));
+    views.edit_view(&seen[0]).await.unwrap();
+    let admitted = tokens.admit(&TokenSecret::new([7; 32])).await.unwrap();
+    let Admission::Granted(bearer) = admitted else {
+        panic!("{admitted:?}");
+    };
+    tokens.revoke_token(bearer.token).await.unwrap();
+}

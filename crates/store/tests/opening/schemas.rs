@@ -1,0 +1,116 @@
+//! The dumps of old schemas, and how the next one is made.
+//!
+//! `schemas/ENGINE/VERSION.sql` is a database as a drawloom of that version left it, with rows in all
+//! of its tables. Whoever adds a migration fills the new tables in `parts.rs`, and then writes the dump
+//! of the version that it makes:
+//!
+//! ```sh
+//! cargo nextest run -p store --test opening --run-ignored only the_dump_of_this_version_is_written
+//! ```
+//!
+//! A dump that was released is never written again.
+
+use std::fmt::Write as _;
+use std::process::Command;
+
+use crate::cluster;
+use crate::database::{Maker, open};
+
+async fn filled(maker: &Maker, name: &str) -> String {
+    let place = maker.empty(name).await;
+    let opened = open(&place).await.unwrap();
+    for part in opened.parts() {
+        opened.fill(*part).await;
+    }
+    place
+}
+
+/// All of a SQLite file, as statements.
+async fn sqlite_dump(maker: &Maker, place: &str) -> String {
+    let mut dump = String::new();
+    let made = maker.texts(
+        place,
+        "SELECT sql || ';' FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' \
+         ORDER BY rowid",
+    );
+    for sql in made.await {
+        writeln!(dump, "{sql}").unwrap();
+    }
+    let mut tables = vec!["_sqlx_migrations".to_owned()];
+    tables.extend(maker.tables(place).await);
+    writeln!(dump, "PRAGMA foreign_keys = OFF;").unwrap();
+    for row in maker.rows(place, &tables).await {
+        let (table, values) = row.split_once(": ").unwrap();
+        writeln!(dump, "INSERT INTO \"{table}\" VALUES ({values});").unwrap();
+    }
+    for name in ["application_id", "user_version"] {
+        let sql = format!("SELECT CAST({name} AS TEXT) FROM pragma_{name}");
+        let value = maker.texts(place, &sql).await.remove(0);
+        writeln!(dump, "PRAGMA {name} = {value};").unwrap();
+    }
+    dump
+}
+
+/// What `pg_dump` says, without what depends on its version.
+fn postgres_dump(maker: &Maker, name: &str) -> String {
+    let Maker::Server(cluster) = maker else {
+        panic!("a file has no pg_dump");
+    };
+    let dumped = Command::new(cluster::program("pg_dump"))
+        .args([
+            "--inserts",
+            "--no-owner",
+            "--no-privileges",
+            "--no-comments",
+        ])
+        .args(["-U", "drawloom", "-d", name, "-h"])
+        .arg(cluster.folder())
+        .output()
+        .unwrap();
+    assert!(dumped.status.success(), "{dumped:?}");
+    let dumped = String::from_utf8(dumped.stdout).unwrap();
+    let is_kept = |line: &&str| {
+        let noise = ["--", "SET ", "\\", "SELECT pg_catalog.set_config"];
+        !line.is_empty() && !noise.iter().any(|begin| line.starts_with(begin))
+    };
+    let kept: Vec<&str> = dumped.lines().filter(is_kept).collect();
+    kept.join("\n") + "\n"
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "writes a file of the repository, once for each version"]
+async fn the_dump_of_this_version_is_written() {
+    for maker in [Maker::files(), Maker::server().await] {
+        let place = filled(&maker, "filled").await;
+        let version = usize::try_from(maker.version(&place).await).unwrap();
+        let file = maker.dump_of(version);
+        assert!(!file.exists(), "{} is there already", file.display());
+        let dump = match maker {
+            Maker::Files(_) => sqlite_dump(&maker, &place).await,
+            Maker::Server(_) => postgres_dump(&maker, "filled"),
+        };
+        std::fs::write(file, dump).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_version_has_a_dump_and_every_table_is_filled_in_it() {
+    for maker in [Maker::files(), Maker::server().await] {
+        let place = maker.empty("new").await;
+        let opened = open(&place).await.unwrap();
+        let latest = usize::try_from(maker.version(&place).await).unwrap();
+        assert_eq!(opened.parts().len(), latest, "parts.rs has all versions");
+        for version in 1..=latest {
+            let name = format!("v{version}");
+            assert!(maker.dump_of(version).exists(), "schemas.rs says how");
+            let place = maker.of_version(version, &name).await;
+            assert_eq!(maker.version(&place).await, i64::try_from(version).unwrap());
+            for table in maker.tables(&place).await {
+                let rows = maker.rows(&place, std::slice::from_ref(&table)).await;
+                let may_be_empty = ["workflow_duties", "notes", "build_progress"];
+                let is_filled = !rows.is_empty() || may_be_empty.contains(&table.as_str());
+                assert!(is_filled, "{table} of {version} is empty");
+            }
+        }
+    }
+}
