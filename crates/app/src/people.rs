@@ -46,6 +46,7 @@ impl Register {
     pub fn add_all(&self, users: &[User]) -> Result<(), Error> {
         self.runtime.block_on(async {
             for user in users {
+                user.check().map_err(explained)?;
                 let taken = self.store.user(&user.slug).await.map_err(explained)?;
                 if taken.is_some() {
                     let message = format!("there is a user `{}` already", user.slug);

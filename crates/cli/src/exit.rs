@@ -137,6 +137,13 @@ impl Trouble {
         self
     }
 
+    /// With this hint, unless it has one.
+    #[must_use]
+    pub(crate) fn or_hint(self, hint: impl Into<String>) -> Self {
+        let has_hint = self.problems.last().is_some_and(|last| last.hint.is_some());
+        if has_hint { self } else { self.hint(hint) }
+    }
+
     /// With a last word, after those there are.
     #[must_use]
     pub(crate) fn and_note(mut self, note: String) -> Self {

@@ -204,7 +204,7 @@ fn user(agent: Agent) -> Result<User, Error> {
         "" => format!("You are {display_name}."),
         _ => agent.agent_prompt,
     };
-    Ok(User {
+    let user = User {
         slug,
         display_name,
         role: Role::Operator,
@@ -213,7 +213,15 @@ fn user(agent: Agent) -> Result<User, Error> {
         revision: 0,
         created_ms: 0,
         updated_ms: 0,
-    })
+    };
+    user.check().map_err(|cause| {
+        let error = crate::people::explained(cause);
+        Error::new(
+            Code::Data,
+            format!("the agent `{}` of the file: {error}", user.slug),
+        )
+    })?;
+    Ok(user)
 }
 
 fn enlist(project: &mut Project, user: &User) {

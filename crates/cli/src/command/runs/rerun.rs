@@ -5,6 +5,7 @@ use flow::engine::Command;
 use serde_json::json;
 
 use crate::answering::Answering;
+use crate::command::tasks::named;
 use crate::command::workflow::{Keeping, Past, settle};
 use crate::exit::{Exit, Trouble};
 use crate::output::{self, Form};
@@ -34,12 +35,16 @@ pub(crate) struct Rerun {
 impl Rerun {
     pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
         let loom = self.keeping.open(session, self.answering.wish())?;
-        let task = loom.task(&self.task)?;
+        let task = named(&loom, &self.task)?;
         let run = task.id.run.clone();
         let past = Past::of(&loom, &run)?;
-        loom.execute(Command::Rerun {
+        let rerun = Command::Rerun {
             task: task.id.clone(),
-        })?;
+        };
+        let refused = |error| {
+            Trouble::from(error).or_hint(format!("`drawloom runs show {run}` shows how it stands"))
+        };
+        loom.execute(rerun).map_err(refused)?;
         let form = Form::from(self.json);
         if self.wait {
             return settle(session, &loom, (&run, past), form);

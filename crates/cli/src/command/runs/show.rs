@@ -22,6 +22,8 @@ use crate::table;
 
 /// How many tasks of one step under foreaches are listed; of more, only those that are not just done.
 const ITEMS_MAX: usize = 5;
+/// How much of an output is shown; `drawloom tasks show` shows all of it.
+const OUTPUT_CHARS_MAX: usize = 72;
 /// How many tasks that wait for a person are shown with what they ask.
 const WAITING_MAX: usize = 3;
 
@@ -145,7 +147,7 @@ impl Story {
                 rows.push(row(task, &times));
             } else if told.insert(step) {
                 let count = done.get(step).copied().unwrap_or(0);
-                let name = format!("{}/…/{step}", task.id.run);
+                let name = format!("…/{step}");
                 rows.push(vec![name, format!("{count} completed")]);
             }
         }
@@ -161,7 +163,7 @@ impl Story {
         let lines = self.events.iter().filter_map(|event| {
             let line = told(Some(&self.workflow), event, detail)?;
             let at = event.at_ms.saturating_sub(self.run.created_ms);
-            Some(format!("{:>10}  {line}", format!("+{}", span(at))))
+            Some(format!("{:>12}  {line}", format!("+{}", span(at))))
         });
         lines.collect()
     }
@@ -174,18 +176,19 @@ fn is_plain(task: &TaskRow) -> bool {
 
 fn row(task: &TaskRow, times: &HashMap<TaskId, u64>) -> Vec<String> {
     let child = RunId::child_of(&task.id, task.fence);
+    let has_failed = task.status == TaskStatus::Failed || task.output.is_none();
     let what = match (&task.hold, &task.failure, &task.output) {
         (Some(hold), ..) => shown(&hold.reason),
-        (None, Some(failure), None) => shown(&failure.message),
-        (None, _, Some(output)) => shown(&output.to_string()),
+        (None, Some(failure), _) if has_failed => shown(&failure.message),
+        (None, _, Some(output)) => opening(&output.to_string()),
         (None, None, None) if task.kind == TaskKind::Subflow => format!("run {child}"),
-        (None, None, None) => String::new(),
+        (None, _, None) => String::new(),
     };
     let begun = times.get(&task.id).copied();
     let took = begun.zip(task.ended_ms);
     let took = took.map(|(begun, ended)| span(ended.saturating_sub(begun)));
     vec![
-        task.id.to_string(),
+        place(&task.id),
         task.status.name().to_owned(),
         match task.attempt {
             0 => "-".to_owned(),
@@ -195,6 +198,18 @@ fn row(task: &TaskRow, times: &HashMap<TaskId, u64>) -> Vec<String> {
         spent(task.spent).unwrap_or_else(|| "-".to_owned()),
         what,
     ]
+}
+
+/// How an output begins.
+fn opening(output: &str) -> String {
+    let output = shown(output);
+    match output.chars().count() > OUTPUT_CHARS_MAX {
+        true => format!(
+            "{}…",
+            output.chars().take(OUTPUT_CHARS_MAX).collect::<String>()
+        ),
+        false => output,
+    }
 }
 
 /// When tasks were taken up first.

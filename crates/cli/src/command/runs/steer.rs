@@ -1,6 +1,8 @@
 //! `drawloom runs cancel`, `pause` and `resume`.
 
+use app::workflows::Loom;
 use clap::Args;
+use flow::RunId;
 use flow::engine::{Command, RunStatus};
 use serde_json::json;
 
@@ -96,9 +98,10 @@ impl Resume {
         let run = loom.find(&self.run)?;
         let past = Past::of(&loom, &run.id)?;
         if run.status == RunStatus::Paused || !self.wait {
-            loom.execute(Command::Resume {
+            let command = Command::Resume {
                 run: run.id.clone(),
-            })?;
+            };
+            done(&loom, &run.id, command)?;
         }
         if self.wait {
             return settle(session, &loom, (&run.id, past), Form::from(self.json));
@@ -111,12 +114,22 @@ fn steer(
     session: &Session,
     keeping: &Keeping,
     (given, word, json): (&str, &str, bool),
-    command: impl FnOnce(flow::RunId) -> Command,
+    command: impl FnOnce(RunId) -> Command,
 ) -> Result<Exit, Trouble> {
     let loom = keeping.look(session)?;
     let run = loom.find(given)?;
-    loom.execute(command(run.id.clone()))?;
+    done(&loom, &run.id, command(run.id.clone()))?;
     said(run.id.as_str(), word, json)
+}
+
+/// Does it, or says what can be done instead.
+fn done(loom: &Loom, run: &RunId, command: Command) -> Result<(), Trouble> {
+    let refused = |error| {
+        Trouble::from(error).or_hint(format!(
+            "`drawloom runs show {run}` shows how it stands, `drawloom runs rerun {run}/STEP` runs a part again"
+        ))
+    };
+    loom.execute(command).map_err(refused)
 }
 
 fn said(run: &str, word: &str, json: bool) -> Result<Exit, Trouble> {

@@ -1,9 +1,12 @@
 //! `drawloom tasks assign` and `retry`.
 
+use app::workflows::Loom;
 use clap::Args;
+use flow::TaskId;
 use flow::engine::Command;
 use serde_json::json;
 
+use super::named;
 use crate::command::workflow::Keeping;
 use crate::exit::{Exit, Trouble};
 use crate::output::{self, Form};
@@ -38,11 +41,9 @@ pub(crate) struct Retry {
 impl Assign {
     pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
         let loom = self.keeping.look(session)?;
-        let task = loom.task(&self.task)?.id;
-        loom.execute(Command::Assign {
-            task: task.clone(),
-            assignee: self.assignee.clone(),
-        })?;
+        let task = named(&loom, &self.task)?.id;
+        let assignee = self.assignee.clone();
+        done(&loom, &task, |task| Command::Assign { task, assignee })?;
         said(&task, "assigned", self.json)
     }
 }
@@ -50,13 +51,25 @@ impl Assign {
 impl Retry {
     pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
         let loom = self.keeping.look(session)?;
-        let task = loom.task(&self.task)?.id;
-        loom.execute(Command::Retry { task: task.clone() })?;
+        let task = named(&loom, &self.task)?.id;
+        done(&loom, &task, |task| Command::Retry { task })?;
         said(&task, "tried again", self.json)
     }
 }
 
-fn said(task: &flow::TaskId, word: &str, json: bool) -> Result<Exit, Trouble> {
+/// Does it, or says where to look.
+fn done(
+    loom: &Loom,
+    task: &TaskId,
+    command: impl FnOnce(TaskId) -> Command,
+) -> Result<(), Trouble> {
+    let refused = |error| {
+        Trouble::from(error).or_hint(format!("`drawloom tasks show {task}` shows how it stands"))
+    };
+    loom.execute(command(task.clone())).map_err(refused)
+}
+
+fn said(task: &TaskId, word: &str, json: bool) -> Result<Exit, Trouble> {
     match Form::from(json) {
         Form::Json => output::json(&json!({ "task": task, "did": word }))?,
         Form::Text => output::say(format!("{task} is {word}")),

@@ -7,6 +7,7 @@ use flow::engine::{Answer as Given, Command, TaskRow};
 use serde_json::json;
 
 use super::list::waits_for_a_person;
+use super::named;
 use crate::command::workflow::{Keeping, answer_value, ask};
 use crate::exit::{Exit, Trouble};
 use crate::output::{self, Form};
@@ -73,11 +74,16 @@ impl Answer {
             (None, Some(_)) => "callback".to_owned(),
             (None, None) => loom.person(),
         };
-        loom.execute(Command::Answer {
+        let command = Command::Answer {
             task: task.id.clone(),
             by,
             answer,
-        })?;
+        };
+        let refused = |error| {
+            let id = &task.id;
+            Trouble::from(error).or_hint(format!("`drawloom tasks show {id}` shows how it stands"))
+        };
+        loom.execute(command).map_err(refused)?;
         self.told(&task, form)
     }
 
@@ -99,7 +105,7 @@ impl Answer {
     /// The task that is named, or the only one of the run that is.
     fn task(&self, loom: &Loom) -> Result<TaskRow, Trouble> {
         if self.task.contains('/') {
-            return Ok(loom.task(&self.task)?);
+            return named(loom, &self.task);
         }
         let run = loom.find(&self.task)?;
         let mut waiting = loom.tasks(Some(&run.id), Which::Active)?;

@@ -5,8 +5,12 @@ mod answer;
 mod list;
 mod show;
 
+use app::workflows::Loom;
 use clap::Subcommand;
+use flow::engine::TaskRow;
+use flow::{TaskId, Which};
 
+use crate::command::workflow::place;
 use crate::exit::{Exit, Trouble};
 use crate::session::Session;
 
@@ -30,4 +34,37 @@ impl Tasks {
             Self::Retry(retry) => retry.run(session),
         }
     }
+}
+
+/// How many tasks are named to somebody who named none of them.
+const NAMED_MAX: usize = 12;
+
+/// The task of this name; where there is none, those there are, or that its step was not come to.
+pub(crate) fn named(loom: &Loom, name: &str) -> Result<TaskRow, Trouble> {
+    let error = match loom.task(name) {
+        Ok(task) => return Ok(task),
+        Err(error) => error,
+    };
+    let Ok(wanted) = name.parse::<TaskId>() else {
+        let run = if name.is_empty() { "RUN" } else { name };
+        let hint = format!("`drawloom tasks list --run {run} --all` lists the tasks of a run");
+        return Err(Trouble::from(error).or_hint(hint));
+    };
+    let Ok(run) = loom.find(wanted.run.as_str()) else {
+        return Err(error.into());
+    };
+    let tasks = loom.tasks(Some(&run.id), Which::All)?;
+    let known: Vec<String> = tasks.iter().map(|task| place(&task.id)).collect();
+    let wanted_place = place(&wanted);
+    let workflow = loom.workflow(&run)?;
+    let is_step = workflow.step(&wanted.step).is_some();
+    let hint = match app::nearest(&wanted_place, known.iter().map(String::as_str)) {
+        _ if is_step && !tasks.iter().any(|task| task.id.step == wanted.step) => {
+            format!("the run has not come to `{}`", wanted.step)
+        }
+        Some(near) => format!("did you mean `{}/{near}`?", run.id),
+        None if known.len() <= NAMED_MAX => format!("its tasks: {}", known.join(", ")),
+        None => format!("`drawloom tasks list --run {} --all` lists them", run.id),
+    };
+    Err(Trouble::from(error).hint(hint))
 }

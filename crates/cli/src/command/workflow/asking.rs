@@ -123,7 +123,7 @@ fn chosen(choices: &[(String, Value)]) -> Result<Option<Value>, Trouble> {
 
 fn typed() -> Result<Option<Value>, Trouble> {
     let asked = Input::<String>::with_theme(&ColorfulTheme::default())
-        .with_prompt("Your answer (a text, JSON or name=value; nothing leaves it open)")
+        .with_prompt("Your answer (a text, JSON or name=value; empty: later)")
         .allow_empty(true)
         .interact_text();
     let text = asked.unwrap_or_default();

@@ -89,20 +89,20 @@ fn fine_sheet(session: &Session, project: &app::Project, file: &Path) -> Result<
     Ok(sheet)
 }
 
-/// Every problem of a workflow, with its line underlined.
+/// Every error of a workflow, with its line underlined; warnings come last.
 fn wrong(sheet: &Sheet) -> Trouble {
-    let problems = sheet.problems.iter().map(|problem| {
+    let (errors, warnings): (Vec<_>, Vec<_>) = sheet
+        .problems
+        .iter()
+        .partition(|problem| problem.severity == flow::Severity::Error);
+    let problems = errors.into_iter().map(|problem| {
         let excerpt = problem.excerpt(&sheet.source);
-        let severity = match problem.severity {
-            flow::Severity::Error => "",
-            flow::Severity::Warning => "warning: ",
-        };
         Problem {
             code: Some(format!(
                 "E_WORKFLOW_{}",
                 problem.code.name().replace('-', "_").to_uppercase()
             )),
-            message: format!("{severity}{}", problem.message),
+            message: problem.message.clone(),
             file: Some(sheet.shown.clone()),
             line: Some(problem.line),
             column: Some(problem.column),
@@ -113,9 +113,22 @@ fn wrong(sheet: &Sheet) -> Trouble {
             hint: problem.hint.clone(),
         }
     });
-    Trouble {
+    let trouble = Trouble {
         problems: problems.collect(),
         ..Trouble::failed("E_WORKFLOW", "")
+    };
+    let warnings = warnings.into_iter();
+    let warnings: Vec<String> = warnings
+        .map(|warning| {
+            warning
+                .report(&sheet.shown, &sheet.source)
+                .trim_end()
+                .to_owned()
+        })
+        .collect();
+    match warnings.is_empty() {
+        true => trouble,
+        false => trouble.and_note(warnings.join("\n\n")),
     }
 }
 

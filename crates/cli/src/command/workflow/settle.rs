@@ -173,9 +173,15 @@ fn waits(loom: &Loom, (tasks, run): (&[TaskRow], &RunId), form: Form) -> Result<
         let reason = reason.map_or("a task is on hold", |hold| hold.reason.as_str());
         let id = first.map(|task| task.id.to_string()).unwrap_or_default();
         return Err(
-            Trouble::failed("E_RUN_PAUSED", format!("{id} is on hold: {reason}")).hint(format!(
-                "mend it, then `drawloom tasks retry {id}` and `drawloom runs resume {run} --wait`"
-            )),
+            Trouble::failed("E_RUN_PAUSED", format!("{id} is on hold: {reason}")).hint(match reason {
+                // A run keeps the input it was begun with.
+                reason if reason.contains("`input.") => {
+                    format!("begin it anew with the value, and `drawloom runs cancel {run}`")
+                }
+                _ => format!(
+                    "mend it, then `drawloom tasks retry {id}` and `drawloom runs resume {run} --wait`"
+                ),
+            }),
         );
     }
     if form == Form::Text {

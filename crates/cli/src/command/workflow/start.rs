@@ -1,9 +1,11 @@
 //! `drawloom workflow start`: begins a run, and with `--wait` sees it through to its end.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use app::workflows::Begin;
 use clap::Args;
+use flow::{When, Workflow};
 use serde_json::{Value, json};
 
 use super::{Keeping, Past, fine_sheet, input_value, settle};
@@ -60,6 +62,13 @@ impl Start {
             tags: self.tag.clone(),
             assignee: None,
         };
+        if let Some(workflow) = &sheet.workflow {
+            for name in missing(workflow, &begin.input) {
+                output::say(format!(
+                    "warning: the workflow reads `input.{name}`, which is not given; write {name}=VALUE"
+                ));
+            }
+        }
         let run = loom.start(&sheet, begin)?;
         if self.wait {
             return settle(session, &loom, (&run, Past::default()), form);
@@ -75,4 +84,25 @@ impl Start {
         }
         Ok(Exit::Done)
     }
+}
+
+/// The names that steps and conditions read of the input, and that it does not have.
+fn missing(workflow: &Workflow, input: &Value) -> BTreeSet<String> {
+    let steps = workflow.steps().iter().flat_map(|step| step.reads.clone());
+    let edges = workflow.steps().iter().flat_map(|step| {
+        let conditions = workflow
+            .outgoing(&step.id)
+            .filter_map(|edge| match &edge.when {
+                When::Condition(condition) => Some(flow::expression::reads(condition)),
+                _ => None,
+            });
+        conditions.flatten().collect::<Vec<_>>()
+    });
+    let names = steps
+        .chain(edges)
+        .filter_map(|read| match read.path.as_slice() {
+            [first, name, ..] if first == "input" => Some(name.clone()),
+            _ => None,
+        });
+    names.filter(|name| input.get(name).is_none()).collect()
 }

@@ -13,6 +13,8 @@ use crate::output;
 
 /// How wide the bar of a foreach is.
 const BAR_COLUMNS: usize = 20;
+/// How wide a screen must be for a bar.
+const BAR_SCREEN_MIN: usize = 60;
 /// How many tasks of one step that wait for a person are shown with their commands.
 const PEOPLE_MAX: usize = 3;
 /// The rows and columns of a screen too small for anything but saying so.
@@ -189,14 +191,14 @@ fn header(workflow: &Workflow, picture: &Picture, (now_ms, note): (u64, Option<&
 fn entry(step: &Step, picture: &Picture, size: Size, now_ms: u64) -> Entry {
     let nothing = StepPicture::default();
     let known = picture.step(&step.id).unwrap_or(&nothing);
-    let status = known.status();
+    let status = picture.status(&step.id);
     let mark = match (status, step.step_type) {
         (Some(_), StepType::Decision) => '◇',
         (Some(status), _) => status.mark(),
         (None, _) => ' ',
     };
     let style = style(status);
-    let about = about(step, known, now_ms);
+    let about = about(step, (known, status), size, now_ms);
     let name = output::harmless(&step.name);
     let line = match status {
         None => format!("{DIMMED}  {} {name}{DIMMED:#}", step.id),
@@ -256,25 +258,30 @@ pub(crate) fn quoted(task: &TaskId) -> String {
 }
 
 /// What there is to say about a step.
-fn about(step: &Step, known: &StepPicture, now_ms: u64) -> String {
+fn about(
+    step: &Step,
+    (known, status): (&StepPicture, Option<Status>),
+    size: Size,
+    now_ms: u64,
+) -> String {
     if let Some(decided) = &known.decided {
         let times = match decided.times {
             1 => String::new(),
-            times => format!(" (for the {} time)", ordinal(times)),
+            times => format!(" ({} visit)", ordinal(times)),
         };
         return output::harmless(&format!("→ {}{times}: {}", decided.to, decided.why));
     }
     let mut parts = Vec::new();
     if let Some(items) = known.items {
-        parts.push(bar(items));
+        parts.push(bar(items, size));
     }
     let is_active = known.count(TaskStatus::InProgress) + known.count(TaskStatus::Waiting) > 0;
     let why = known.why.as_deref().map(|why| {
         let line = why.lines().next().unwrap_or_default();
         output::harmless(line.trim_end_matches([' ', ':']))
     });
-    match known.status() {
-        Some(Status::Pending) if step.execution == Execution::Manual => {
+    match status {
+        Some(Status::Waiting) if step.execution == Execution::Manual => {
             let who = step.config.default_assignee_id.as_deref();
             parts.push(format!("waits for {}", who.unwrap_or("a person")));
         }
@@ -310,18 +317,28 @@ fn about(step: &Step, known: &StepPicture, now_ms: u64) -> String {
     parts.join(", ")
 }
 
-fn bar(items: Items) -> String {
+/// How far a foreach is, in figures and where there is room as a bar.
+fn bar(items: Items, size: Size) -> String {
     let Items {
         total,
         ended,
         failed,
     } = items;
-    let done = (ended as usize * BAR_COLUMNS) / (total as usize).max(1);
-    let done = done.min(BAR_COLUMNS);
-    let (full, rest) = ("█".repeat(done), "░".repeat(BAR_COLUMNS - done));
+    let columns = if size.columns < BAR_SCREEN_MIN {
+        0
+    } else {
+        BAR_COLUMNS
+    };
+    let done = (ended as usize * columns) / (total as usize).max(1);
+    let done = done.min(columns);
+    let (full, rest) = ("█".repeat(done), "░".repeat(columns - done));
+    let bar = match columns {
+        0 => String::new(),
+        _ => format!("{full}{rest} "),
+    };
     match failed {
-        0 => format!("{full}{rest} {ended}/{total}"),
-        failed => format!("{full}{rest} {ended}/{total}, {failed} failed"),
+        0 => format!("{bar}{ended}/{total}"),
+        failed => format!("{bar}{ended}/{total}, {failed} failed"),
     }
 }
 

@@ -138,11 +138,30 @@ impl View {
             // The picture does not show what happens in there.
             Some(child) => told(None, event, Detail::Lines).map(|line| format!("{child} › {line}")),
         };
+        let line = line.or_else(|| self.progress(event));
         let Some(line) = line else { return };
         match self.screen {
             Some(_) => self.above.push(output::harmless(&line)),
             None => output::say(output::harmless(&line)),
         }
+    }
+
+    /// How far a foreach is, each time another tenth of it is done; a picture shows it anyway.
+    fn progress(&self, event: &Event) -> Option<String> {
+        let What::ItemEnded { group, .. } = &event.what else {
+            return None;
+        };
+        let is_ours = self.screen.is_none() && group.run == *self.picture.run();
+        let step = self.picture.step(&group.step).filter(|_| is_ours)?;
+        let items = step.items?;
+        let tenth = |ended: u32| u64::from(ended) * 10 / u64::from(items.total.max(1));
+        let is_next = tenth(items.ended) > tenth(items.ended.saturating_sub(1));
+        let failed = match items.failed {
+            0 => String::new(),
+            failed => format!(", {failed} failed"),
+        };
+        let (ended, total) = (items.ended, items.total);
+        is_next.then(|| format!("⧉ {}: {ended} of {total} done{failed}", place(group)))
     }
 
     fn redraw(&mut self) {

@@ -166,8 +166,18 @@ impl Picture {
     /// The most urgent thing of every step.
     pub(crate) fn statuses(&self) -> HashMap<String, Status> {
         let known = self.steps.iter();
-        let known = known.filter_map(|(id, step)| Some((id.to_string(), step.status()?)));
+        let known = known.filter_map(|(id, _)| Some((id.to_string(), self.status(id)?)));
         known.collect()
+    }
+
+    /// How far a step is, by what is most urgent; nothing where it was not come to.
+    pub(crate) fn status(&self, step: &StepId) -> Option<Status> {
+        let status = self.steps.get(step)?.status();
+        match status {
+            // It waits for somebody, and not for its turn.
+            Some(Status::Pending) if self.people(step).next().is_some() => Some(Status::Waiting),
+            status => status,
+        }
     }
 
     fn begin(&mut self, at_ms: u64) {
@@ -215,8 +225,7 @@ impl StepPicture {
         self.counts.get(&status).copied().unwrap_or(0)
     }
 
-    /// How far it is, by what is most urgent; nothing where it was not come to.
-    pub(crate) fn status(&self) -> Option<Status> {
+    fn status(&self) -> Option<Status> {
         let by_urgency = [
             (TaskStatus::OnHold, Status::Failed),
             (TaskStatus::InProgress, Status::Running),

@@ -54,9 +54,20 @@ pub(crate) fn told(workflow: Option<&Workflow>, event: &Event, detail: Detail) -
             task,
             begin: Begin::Pending,
             ..
-        } if is_manual(workflow, task) => format!("◷ {} waits for a person", name(workflow, task)),
+        } if is_manual(workflow, task) => {
+            let step = workflow.and_then(|workflow| workflow.step(&task.step));
+            let who = step.and_then(|step| step.config.default_assignee_id.as_deref());
+            let who = who.unwrap_or("a person");
+            format!("◷ {} waits for {who}", name(workflow, task))
+        }
         What::TaskMoved { task, by, why, .. } => {
             let why = why.as_deref().map(reason).unwrap_or_default();
+            let is_item = task.path.last().is_some();
+            // Items are many: their foreach says how far they are.
+            let detail = match detail {
+                Detail::Lines if is_item => Detail::BesidePicture,
+                detail => detail,
+            };
             moved(&name(workflow, task), (*by, &why), detail)?
         }
         What::Assigned { task, assignee } => match assignee {

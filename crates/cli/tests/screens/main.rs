@@ -1,0 +1,28 @@
+//! What people see of runs, with the real binary: on terminals of several sizes, and without one.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests build their own fixtures, start the binary as a user would, and fail by panicking"
+)]
+
+#[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../cli/project.rs"]
+mod project;
+
+mod terminal;
+
+mod asking;
+mod live;
+mod stopping;
+mod telling;
+
+use project::Project;
+
+/// A project in which nobody answers, and commands run without a sandbox.
+fn bare() -> Project {
+    let settings = "[ai]\nmode = \"stdout\"\n\n[agent.sandbox]\nkind = \"none\"\n";
+    Project::with(&[("drawloom.toml", settings)])
+}
