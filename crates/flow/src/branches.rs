@@ -1,13 +1,8 @@
-//! The edges and what their labels mean: the conditions of decisions, the ways on after a failure.
-
-use std::collections::HashMap;
-
-use mermaid::{Document, Heads, Span, StatementKind, Stroke, Text};
+//! What the labels of edges mean: the conditions of decisions, the ways on after a failure.
 
 use crate::config::StepType;
 use crate::error::{Code, Problem};
 use crate::id::StepId;
-use crate::spot::{Lines, Spot};
 use crate::workflow::{Edge, Step, When};
 
 /// The edges with their meaning; `onError` in a config adds the edge it names.
@@ -23,90 +18,6 @@ pub(crate) fn resolve(
         }
     }
     edges
-}
-
-/// The edges as they are drawn, before it is known what their labels mean.
-pub(crate) fn drawn(
-    document: &Document,
-    index: &HashMap<StepId, usize>,
-    problems: &mut Vec<Problem>,
-) -> Vec<Edge> {
-    let subgraphs = &document.diagram().subgraphs;
-    let lines = Lines::of(document.source());
-    let labels = labels(document);
-    let mut edges = Vec::new();
-    for (at, edge) in document.diagram().edges.iter().enumerate() {
-        if edge.arrow.stroke == Stroke::Invisible {
-            continue;
-        }
-        let link = document.edge_span(at).unwrap_or(Span::default());
-        let written = labels.get(&(link.start, link.end));
-        let spot = lines.spot(written.map_or(link, |text| text.span));
-        let grouped = subgraphs
-            .iter()
-            .find(|s| s.id == edge.from || s.id == edge.to);
-        if let Some(subgraph) = grouped {
-            let message = format!(
-                "An edge to or from the subgraph `{}` leads nowhere.",
-                subgraph.id
-            );
-            let problem = Problem::error(Code::Branch, lines.spot(link), message);
-            problems.push(problem.hint("draw it to one of the steps inside"));
-            continue;
-        }
-        if matches!(
-            edge.arrow.heads,
-            Heads::DoublePoint | Heads::DoubleCross | Heads::DoubleCircle
-        ) {
-            let message = format!(
-                "The edge between `{}` and `{}` has two heads.",
-                edge.from, edge.to
-            );
-            let problem = Problem::error(Code::Branch, lines.spot(link), message);
-            problems.push(problem.hint("draw one edge for each direction"));
-            continue;
-        }
-        let label = edge.label.text.trim();
-        let edge = Edge {
-            from: StepId::new(edge.from.as_str()),
-            to: StepId::new(edge.to.as_str()),
-            when: When::Always,
-            text: written.and_then(|written| verbatim(written, label, &lines)),
-            label: label.to_owned(),
-            spot,
-        };
-        if index.contains_key(&edge.from) && index.contains_key(&edge.to) {
-            edges.push(edge);
-        }
-    }
-    edges
-}
-
-/// The labels of links, by where the links stand.
-fn labels(document: &Document) -> HashMap<(usize, usize), &Text> {
-    let chains = document
-        .statements()
-        .iter()
-        .filter_map(|statement| match &statement.kind {
-            StatementKind::Chain(chain) => Some(chain),
-            _ => None,
-        });
-    let links = chains.flat_map(|chain| &chain.links);
-    let labelled = links.filter_map(|link| Some((link.span, link.label.as_ref()?)));
-    labelled
-        .map(|(span, label)| ((span.start, span.end), label))
-        .collect()
-}
-
-/// Where a label's text stands, unless it reads otherwise than it is written.
-fn verbatim(written: &Text, label: &str, lines: &Lines<'_>) -> Option<Spot> {
-    let Span { start, end } = written.span;
-    let text = Span { start, end }.of(lines.source());
-    let at = text.find(label).filter(|_| !label.is_empty())?;
-    Some(lines.spot(Span {
-        start: start + at,
-        end: start + at + label.len(),
-    }))
 }
 
 fn decision(step: &Step, edges: &mut [Edge], problems: &mut Vec<Problem>) {
@@ -245,10 +156,14 @@ fn same(left: &When, right: &When) -> bool {
     }
 }
 
-/// Whether a label is an expression over what a run knows, and not just words.
+/// Whether a label is an expression over what a run knows, or words around one, and not just words.
 fn reads_output(label: &str) -> bool {
     let Ok(references) = expr::references(label) else {
-        return false;
+        let words = label.split(|c: char| !c.is_alphanumeric() && c != '.' && c != '_');
+        return words.into_iter().any(|word| {
+            let path = word.split_once('.').filter(|(_, rest)| !rest.is_empty());
+            path.is_some_and(|(name, _)| matches!(name, "output" | "steps" | "input"))
+        });
     };
     references.iter().any(|reference| {
         reference.path.len() > 1

@@ -33,6 +33,8 @@ pub fn check(workflow: &Workflow, around: &Surroundings<'_>) -> Vec<Problem> {
         problems: Vec::new(),
     };
     check.reachable();
+    check.alone();
+    check.repeated();
     check.cycles();
     for step in workflow.steps() {
         check.problems.extend(settings::check(step));
@@ -82,6 +84,91 @@ impl Check<'_> {
                 self.problems.push(problem.hint(hint));
             }
         }
+    }
+
+    /// A node that nothing leads to and that leads nowhere is often a remark; it would be run.
+    fn alone(&mut self) {
+        let edges = self.workflow.edges().iter();
+        let ends: HashSet<&StepId> = edges.flat_map(|edge| [&edge.from, &edge.to]).collect();
+        if ends.is_empty() {
+            return;
+        }
+        for step in self.workflow.steps() {
+            if !ends.contains(&step.id) {
+                let message = format!(
+                    "`{}` stands alone: every run does it at its begin.",
+                    step.id
+                );
+                let problem = Problem::warning(Code::Alone, step.spot, message);
+                let hint = "is it a remark? Write it as a comment: `%% …`";
+                self.problems.push(problem.hint(hint));
+            }
+        }
+    }
+
+    /// Paths that part at one step and meet at another that is no join.
+    fn repeated(&mut self) {
+        let workflow = self.workflow;
+        let mut into: HashMap<&StepId, Vec<&Edge>> = HashMap::new();
+        for edge in workflow.edges() {
+            into.entry(&edge.to).or_default().push(edge);
+        }
+        let mut found: BTreeMap<&StepId, &StepId> = BTreeMap::new();
+        for fork in workflow.steps() {
+            let ways = workflow.outgoing(&fork.id);
+            let ways: Vec<&Edge> = ways.filter(|edge| edge.when == When::Always).collect();
+            if ways.len() < 2 {
+                continue;
+            }
+            let sides = ways.iter().map(|edge| self.side(&fork.id, &edge.to));
+            let sides: Vec<HashSet<&StepId>> = sides.collect();
+            for (step, edges) in &into {
+                // By which ways, and from where.
+                let mut came: Vec<(usize, &StepId)> = Vec::new();
+                for (way, (first, side)) in ways.iter().zip(&sides).enumerate() {
+                    let here = edges.iter().filter(|edge| {
+                        side.contains(&edge.from) || (edge.from == fork.id && edge.to == first.to)
+                    });
+                    came.extend(here.map(|edge| (way, &edge.from)));
+                }
+                let meets = came.iter().any(|(way, from)| {
+                    let mut others = came.iter();
+                    others.any(|(other, also)| way != other && from != also)
+                });
+                if meets {
+                    found.entry(step).or_insert(&fork.id);
+                }
+            }
+        }
+        for (id, fork) in found {
+            let step = workflow.step(id);
+            let Some(step) = step.filter(|step| step.step_type != StepType::Join) else {
+                continue;
+            };
+            let message = format!(
+                "`{id}` is reached by several paths from `{fork}` at once, and is done once for each."
+            );
+            let problem = Problem::warning(Code::Repeated, step.spot, message);
+            let hint =
+                "let the paths come together in a `[Join …]` before, if it is to be done once";
+            self.problems.push(problem.hint(hint));
+        }
+    }
+
+    /// The steps that can be reached on one way from a fork, up to joins and not through the fork.
+    fn side(&self, fork: &StepId, first: &StepId) -> HashSet<&StepId> {
+        let mut found = HashSet::new();
+        let mut open = vec![first.clone()];
+        while let Some(id) = open.pop() {
+            let Some(step) = self.workflow.step(&id) else {
+                continue;
+            };
+            let ends = id == *fork || step.step_type == StepType::Join;
+            if !ends && found.insert(&step.id) {
+                open.extend(self.workflow.outgoing(&id).map(|edge| edge.to.clone()));
+            }
+        }
+        found
     }
 
     /// Cycles that no condition can end, and cycles in which nothing happens.

@@ -67,6 +67,10 @@ pub enum Code {
     NoDefault,
     /// No run can come to a step.
     Unreachable,
+    /// A step has no edges, and is run all the same.
+    Alone,
+    /// A step is done several times because paths meet at it.
+    Repeated,
     /// A foreach and a join do not fit together.
     Scope,
     /// A cycle that nothing ends.
@@ -99,6 +103,8 @@ impl Code {
             Code::Branch => "branch",
             Code::NoDefault => "no-default",
             Code::Unreachable => "unreachable",
+            Code::Alone => "alone",
+            Code::Repeated => "repeated",
             Code::Scope => "scope",
             Code::EndlessCycle => "endless-cycle",
             Code::Expression => "expression",

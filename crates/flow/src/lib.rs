@@ -66,6 +66,7 @@ mod id;
 mod block;
 mod branches;
 mod config;
+mod drawn;
 mod reads;
 mod scopes;
 mod spot;

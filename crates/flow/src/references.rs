@@ -40,6 +40,9 @@ const MORE_GLOBALS: [&str; 5] = [
     "encodeURIComponent",
 ];
 
+const CONDITION_HINT: &str = "the label of a branch is its condition, in JavaScript: write what has to \
+    hold, as `output.passed` or `output.score >= 80 && output.ok`, and `default` on the branch for the rest";
+
 /// Where an expression is written.
 #[derive(Clone, Copy, Debug)]
 enum Site<'w> {
@@ -91,6 +94,7 @@ impl<'w> Reading<'w> {
             return;
         };
         if edge.label == *condition {
+            self.sense(condition, Site::Label(edge));
             return self.expression(condition, Site::Label(edge), Severity::Error);
         }
         let mut branches = self.step.config.branches.iter().flatten();
@@ -104,7 +108,25 @@ impl<'w> Reading<'w> {
             path: &path,
             offset: 0,
         };
+        self.sense(condition, site);
         self.expression(condition, site, Severity::Error);
+    }
+
+    /// A condition that is one, and can come out either way.
+    fn sense(&mut self, condition: &str, site: Site<'_>) {
+        let spot = site.spot(0, condition.len());
+        let mut wrong = |message: String, hint: &str| {
+            let problem = Problem::error(Code::Expression, spot, message);
+            self.problems.push(problem.hint(hint));
+        };
+        if assigns(condition) {
+            let message = format!("`{condition}` sets a value and compares nothing.");
+            wrong(message, "write `===` to compare");
+        } else if expr::references(condition).is_ok_and(|reads| reads.is_empty()) {
+            let message =
+                format!("`{condition}` reads nothing, so that it always comes out the same.");
+            wrong(message, CONDITION_HINT);
+        }
     }
 
     fn settings(&mut self) {
@@ -174,8 +196,11 @@ impl<'w> Reading<'w> {
                     source.trim(),
                     error.message().trim_end_matches('.')
                 );
-                self.problems
-                    .push(Problem::error(Code::Expression, spot, message));
+                let problem = Problem::error(Code::Expression, spot, message);
+                self.problems.push(match site {
+                    Site::Label(_) => problem.hint(CONDITION_HINT),
+                    Site::Setting { .. } => problem,
+                });
             }
             Ok(reads) => {
                 for reference in &reads {
@@ -220,9 +245,13 @@ impl<'w> Reading<'w> {
             }
             _ => Problem::warning(Code::UnknownReference, spot, message),
         };
-        let known = NAMES.contains(&name);
-        self.problems.push(match known {
+        let is_word = matches!(
+            name.to_lowercase().as_str(),
+            "yes" | "no" | "ok" | "pass" | "fail" | "passed" | "failed" | "success" | "failure"
+        );
+        self.problems.push(match NAMES.contains(&name) {
             true => problem,
+            false if is_word && severity == Severity::Error => problem.hint(CONDITION_HINT),
             false => problem.hint(format!("a step before gave it? Write `output.{name}`")),
         });
     }
@@ -289,6 +318,30 @@ fn own_scope(step: &Step) -> Vec<StepId> {
 
 fn in_items(step: &Step) -> bool {
     !own_scope(step).is_empty()
+}
+
+/// Whether an expression sets something: a `=` that is no part of a comparison or an arrow.
+fn assigns(source: &str) -> bool {
+    let mut quote = None;
+    let mut before = ' ';
+    let mut chars = source.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(_), '\\') => {
+                chars.next();
+            }
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'' | '`') => quote = Some(c),
+            (None, '=') if matches!(chars.peek(), Some('=' | '>')) => {
+                while chars.next_if(|next| matches!(next, '=' | '>')).is_some() {}
+            }
+            (None, '=') if !matches!(before, '!' | '<' | '>') => return true,
+            _ => {}
+        }
+        before = c;
+    }
+    false
 }
 
 /// Where a reference ends in its expression.

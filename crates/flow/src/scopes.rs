@@ -355,13 +355,7 @@ fn ambiguous(steps: &[Step], edges: &[Edge], problems: &mut Vec<Problem>) {
             lonely(join, edges, problems);
             continue;
         };
-        let body: HashSet<StepId> = reaching(&join.id, edges)
-            .into_iter()
-            .filter(|id| {
-                let step = steps.iter().find(|step| step.id == *id);
-                step.is_some_and(|step| step.scope.last() == Some(foreach))
-            })
-            .collect();
+        let body = body(join, foreach, steps, edges);
         let fork = steps.iter().find(|step| {
             let ways = edges.iter().filter(|edge| {
                 edge.from == step.id
@@ -383,6 +377,28 @@ fn ambiguous(steps: &[Step], edges: &[Edge], problems: &mut Vec<Problem>) {
             )));
         }
     }
+}
+
+/// The steps of an item that lead to a join, and to no other join of branches before it.
+fn body(join: &Step, foreach: &StepId, steps: &[Step], edges: &[Edge]) -> HashSet<StepId> {
+    let inside = |id: &StepId| {
+        let step = steps.iter().find(|step| step.id == *id);
+        step.filter(|step| step.scope.last() == Some(foreach))
+    };
+    let mut found = HashSet::new();
+    let mut open = vec![&join.id];
+    while let Some(id) = open.pop() {
+        for edge in edges.iter().filter(|edge| edge.to == *id) {
+            let Some(step) = inside(&edge.from) else {
+                continue;
+            };
+            let joins = step.step_type == StepType::Join && step.awaits.is_none();
+            if found.insert(step.id.clone()) && !joins {
+                open.push(&step.id);
+            }
+        }
+    }
+    found
 }
 
 /// A label that begins with Join is no proof, if there is nothing to join.

@@ -101,6 +101,11 @@ fn ambiguous(node: &Node, spot: Spot) -> Problem {
         Some("subroutine") => {
             "begin the label with `Each:`, `Run:` or `Join:`, or set `stepType` in the config block"
         }
+        Some("stadium" | "circle" | "doublecircle") => {
+            "a run begins at the steps that no edge leads to and ends where none leads on: leave it \
+             out, or let it do nothing with `{ \"stepType\": \"task\", \"handler\": \"no_op\" }` in the \
+             config block"
+        }
         _ => {
             "`[x]` is an automated task, `(x)` a manual task, `{x}` a decision; for other shapes set \
              `stepType` in the config block"

@@ -8,6 +8,7 @@ use mermaid::{Document, Span};
 use crate::block;
 use crate::branches;
 use crate::config::{Config, Execution, Handler, Retry, StepType};
+use crate::drawn;
 use crate::error::{Code, Error, Problem};
 use crate::id::{StepId, TextHash};
 use crate::reads;
@@ -114,7 +115,7 @@ pub fn parse(source: &str) -> Result<Workflow, Error> {
         .enumerate()
         .map(|(at, step)| (step.id.clone(), at))
         .collect();
-    let drawn = branches::drawn(&document, &index, &mut problems);
+    let drawn = drawn::drawn(&document, &index, &mut problems);
     // What follows would only report the same again.
     if !problems.is_empty() {
         return Err(Error::new(problems));

@@ -1,0 +1,206 @@
+//! What is wrong with a workflow that is clear, and with what is around it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use flow::{Code, Severity, Surroundings, parse};
+
+use crate::{block, problems};
+
+#[test]
+fn the_check_finds_what_a_clear_text_gets_wrong() {
+    for (source, expected) in [
+        (
+            "graph TD\n A[x] --> B[y]\n C[z] --> D[q] --> E{w}\n E -->|\"output.a\"| D\n E -->|default| F[v]",
+            "",
+        ),
+        (
+            "graph TD\n A[x]\n B[y] --> C[z] --> B",
+            "2 alone?, 3 unreachable, 3 unreachable, 3 endless-cycle",
+        ),
+        ("graph TD\n A[x] --> B[y] --> A", "2 endless-cycle"),
+        (
+            "graph TD\n A[x] --> D{y}\n D -->|default| A",
+            "3 endless-cycle",
+        ),
+        (
+            "graph TD\n A[x] --> D{y}\n D -->|\"output.a\"| E{z}\n D -->|default| C[c]\n E -->|\"output.b\"| D\n E -->|default| C",
+            "5 endless-cycle",
+        ),
+        (
+            "graph TD\n A[x] --> D{y}\n D -->|\"output.a\"| B[b]",
+            "2 no-default?",
+        ),
+        (
+            "graph TD\n A[x] --> D{y}\n D -->|\"output.a\"| B[b]\n D -->|\"!output.a\"| C[c]",
+            "",
+        ),
+        (
+            "graph TD\n A[x] --> D{y}\n D -->|\"output.n >= 5\"| B[b]\n D -->|\"output.n < 5\"| C[c]",
+            "",
+        ),
+        ("graph TD\n A[x] --> D{y}", "2 branch"),
+        (
+            "graph TD\n A[x] --> D{y}\n D -->|Yes| B[b]\n D -->|default| C[c]",
+            "3 unknown-reference",
+        ),
+        (
+            "graph TD\n A[x] --> D{y}\n D -->|\"output.a >=\"| B[b]\n D -->|default| C[c]",
+            "3 expression",
+        ),
+        (
+            "graph TD\n A[x] --> D{y}\n D -->|\"steps.C.output.a\"| B[b]\n D -->|default| C[c]",
+            "3 unknown-reference?",
+        ),
+        (
+            "graph TD\n A[x] --> D{y}\n D -->|\"Math.max(output.a, 1) > 2\"| B[b]\n D -->|default| C[c]",
+            "",
+        ),
+    ] {
+        assert_eq!(problems(source), expected, "{source}");
+    }
+    for (config, expected) in [
+        (
+            "{\"prompt\": \"{{input.a}} {{run.id}} {{agent.id}} {{steps.A.output}} {{output.x}}\"}",
+            "",
+        ),
+        (
+            "{\"prompt\": \"{{steps.B.output}}\"}",
+            "4 unknown-reference?",
+        ),
+        (
+            "{\"prompt\": \"{{steps.X.output}}\"}",
+            "4 unknown-reference?",
+        ),
+        ("{\"prompt\": \"{{item}}\"}", "4 unknown-reference?"),
+        ("{\"prompt\": \"{{index}}\"}", "4 unknown-reference?"),
+        ("{\"prompt\": \"{{a +}}\"}", "4 expression"),
+        ("{\"prompt\": \"{{output\"}", "4 expression"),
+        (
+            "{\"config\": {\"url\": [\"{{nobody}}\"]}}",
+            "4 unknown-reference?",
+        ),
+        ("{\"itemsPath\": \"output\"}", "4 setting"),
+        ("{\"maxVisits\": 0}", "4 setting"),
+        ("{\"confidence\": 2}", "4 setting"),
+        ("{\"outputSchema\": {\"type\": \"nonsense\"}}", "4 setting"),
+        (
+            "{\"stepType\": \"foreach\", \"maxItems\": 10001}",
+            "4 setting",
+        ),
+        (
+            "{\"stepType\": \"join\", \"minCount\": 1, \"minSuccessPercent\": 5}",
+            "4 setting",
+        ),
+        ("{\"stepType\": \"join\", \"awaitTag\": \"x\"}", "4 setting"),
+        ("{\"stepType\": \"subflow\", \"maxDepth\": 21}", "4 setting"),
+    ] {
+        let source = format!(
+            "graph TD\n A[x] --> B[y]\n{}",
+            block(&format!("%% @B: {config}"))
+        );
+        assert_eq!(problems(&source), expected, "{config}");
+    }
+}
+
+/// The problems with what is around a workflow, as `line:column code hint`.
+fn around(source: &str, agents: &[&str], people: Option<&[&str]>, workflows: &[&str]) -> String {
+    let workflow = parse(source).unwrap_or_else(|e| panic!("{}", e.report("w", source)));
+    let names = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+    let known = workflows.iter().map(|name| (name.to_string(), &workflow));
+    let around = Surroundings {
+        agents: Some(names(agents)),
+        people: people.map(names),
+        workflows: Some(known.collect()),
+        name: Some("main".to_owned()),
+    };
+    let shown = flow::check(&workflow, &around).into_iter().map(|problem| {
+        let mark = if problem.severity == Severity::Warning {
+            "?"
+        } else {
+            ""
+        };
+        format!(
+            "{}:{} {}{mark} {}",
+            problem.line,
+            problem.column,
+            problem.code.name(),
+            problem.hint.unwrap_or_default()
+        )
+    });
+    shown.collect::<Vec<_>>().join(", ").trim_end().to_owned()
+}
+
+#[test]
+fn agents_and_subflows_must_be_known() {
+    let source = format!(
+        "graph TD\n A[x] --> S[[Run: deploy]]\n{}",
+        block("%% @A: { \"defaultAssigneeId\": \"reviewr\" }")
+    );
+    assert_eq!(around(&source, &["reviewr"], None, &["deploy"]), "");
+    assert_eq!(
+        around(&source, &["reviewer"], None, &["deploy"]),
+        "4:31 unknown-agent did you mean `reviewer`?"
+    );
+    assert_eq!(
+        around(&source, &["reviewr"], None, &[]),
+        "2:11 unknown-subflow"
+    );
+    assert_eq!(
+        around(&source, &["reviewr"], None, &["deploi"]),
+        "2:11 unknown-subflow did you mean `deploi`?"
+    );
+    // A person does not do what is automated.
+    assert_eq!(
+        around(&source, &[], Some(&["reviewr"]), &["deploy"]),
+        "4:31 unknown-agent? draw it `(…)` or set `execution` to \"manual\", if a person does it"
+    );
+}
+
+#[test]
+fn people_whom_nobody_knows_are_named() {
+    let source = format!(
+        "graph TD\n A(x) --> B[y]\n{}",
+        block(
+            "%% @A: { \"defaultAssigneeId\": \"anna\" }\n%% @B: { \"fallbackAssigneeId\": \"bob\" }"
+        )
+    );
+    assert_eq!(around(&source, &[], None, &[]), "");
+    assert_eq!(around(&source, &[], Some(&["anna", "bob"]), &[]), "");
+    assert_eq!(around(&source, &["bob"], Some(&["anna"]), &[]), "");
+    assert_eq!(
+        around(&source, &[], Some(&["ann", "bob"]), &[]),
+        "4:31 unknown-person? did you mean `ann`?"
+    );
+    assert_eq!(
+        around(&source, &[], Some(&["anna", "zoe"]), &[]),
+        "5:32 unknown-person? add a user of this name, or whoever looks for their tasks finds none"
+    );
+}
+
+#[test]
+fn workflows_that_run_each_other_need_a_depth() {
+    let run = |name: &str, config: &str| {
+        let text = format!(
+            "graph TD\n A[x] --> S[[Run: {name}]]\n{}",
+            block(&format!("%% @S: {config}"))
+        );
+        parse(&text).unwrap()
+    };
+    for (one, two, expected) in [
+        (run("two", "{}"), run("one", "{}"), vec![Code::Recursion]),
+        (run("two", "{\"maxDepth\": 3}"), run("one", "{}"), vec![]),
+        (run("two", "{}"), run("one", "{\"maxDepth\": 3}"), vec![]),
+        (run("one", "{}"), run("one", "{}"), vec![Code::Recursion]),
+        (run("two", "{}"), run("two", "{\"maxDepth\": 2}"), vec![]),
+    ] {
+        let workflows = BTreeMap::from([("one".to_owned(), &one), ("two".to_owned(), &two)]);
+        let around = Surroundings {
+            agents: Some(BTreeSet::new()),
+            people: None,
+            workflows: Some(workflows),
+            name: Some("one".to_owned()),
+        };
+        let codes: Vec<Code> = flow::check(&one, &around).iter().map(|p| p.code).collect();
+        assert_eq!(codes, expected);
+    }
+}
