@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agent::handlers::Models;
+use agent::handlers::Chosen;
 use agent::tools::CommandSettings;
 use agent::{Cancel, Clock, Limits};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub struct Bench<'a> {
     /// Where jobs are kept.
     pub jobs: &'a dyn Jobs,
     /// Who is asked.
-    pub models: &'a dyn Models,
+    pub authors: &'a dyn Authors,
     /// The user's checkout. It is looked at and never written.
     pub project: &'a Path,
     /// Where builds keep their own files.
@@ -38,6 +38,13 @@ pub struct Bench<'a> {
     pub clock: &'a dyn Clock,
     /// Stops the work here; the job stays as it is and can be gone on with.
     pub cancel: &'a Cancel,
+}
+
+/// Finds who is asked about a job.
+pub trait Authors: Send + Sync {
+    /// Whoever plans for the tree in this folder, or writes in it. A model sees no more of it than
+    /// its tools show; a program in the place of a model is given a copy to work in.
+    fn choose(&self, tree: &Path) -> Result<Chosen, agent::Error>;
 }
 
 /// Where builds keep their own files. None of it may be inside a checkout: package managers look

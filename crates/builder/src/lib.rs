@@ -48,7 +48,7 @@ mod stage;
 pub mod decide;
 pub mod run;
 
-pub use bench::{Bench, Outlet, Places, Settings};
+pub use bench::{Authors, Bench, Outlet, Places, Settings};
 pub use error::{Error, Kind};
 pub use job::{
     Base, Change, Failure, FailureCode, Job, JobId, Options, PROMPT_CHARS_MAX, PROMPT_CHARS_MIN,

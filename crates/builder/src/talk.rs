@@ -4,6 +4,7 @@ use agent::handlers::Chosen;
 use agent::{Clock, Conversation, Deed, Event, FileChange, History, Journal, Observer, Setting};
 use agent::{Toolset, Totals};
 use llm::Block;
+use workspace::Workspace;
 
 use crate::job::JobId;
 use crate::progress::{BuildObserver, EVENT, Progress};
@@ -22,13 +23,14 @@ pub(crate) struct Talking {
     pub(crate) said: u32,
 }
 
-/// Opens a conversation of the job with what was said in it before.
+/// Opens a conversation of the job about a tree, with what was said in it before.
 pub(crate) async fn open(
     site: &mut Site<'_>,
     which: Talk,
     system: Vec<Block>,
+    tree: &Workspace,
 ) -> Result<Talking, Halt> {
-    let chosen = match site.bench.models.choose(None) {
+    let chosen = match site.bench.authors.choose(tree.path()) {
         Ok(chosen) => chosen,
         Err(error) => return Err(site.stopped(&error).await),
     };

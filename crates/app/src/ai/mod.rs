@@ -185,6 +185,20 @@ pub fn choice(setup: &transport::Setup, surroundings: &Surroundings) -> Result<C
     Ok(transport::choose(setup, Purpose::Answer, &taping, &lookup)?)
 }
 
+/// How questions are answered with these settings and flags. Asks nobody.
+pub(crate) fn mode(
+    project: &Project,
+    surroundings: &Surroundings,
+    wish: &Wish,
+) -> Result<Mode, Error> {
+    let mut setup = project.settings.ai.clone();
+    setup.mode = wish.mode.unwrap_or(setup.mode);
+    let taping = tape::open(&wish.taping, surroundings)?;
+    let lookup = |name: &str| surroundings.variable(name);
+    let chosen = transport::choose(&setup, Purpose::Answer, &taping, &lookup)?;
+    Ok(chosen.way.mode())
+}
+
 /// What the configured providers offer.
 pub fn models(project: &Project, surroundings: &Surroundings) -> Result<Vec<Offered>, Error> {
     let lookup = |name: &str| surroundings.variable(name);

@@ -2,7 +2,7 @@
 //! books and recordings as everything else that asks a model.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -27,7 +27,7 @@ pub(crate) struct Source {
     agent: settings::Agent,
     trouble: ledger::Trouble,
     /// Chosen once each: a recording counts how often its model was asked the same.
-    chosen: Mutex<HashMap<String, handlers::Chosen>>,
+    chosen: Mutex<HashMap<(String, PathBuf), handlers::Chosen>>,
 }
 
 impl Source {
@@ -90,20 +90,22 @@ impl Source {
         self.worker(preference).map(|_| ())
     }
 
-    /// Whether a model could be asked that calls tools itself: a program in its place works in a
-    /// copy of the checkout, which is not what a build is made from.
-    pub(crate) fn check_model(&self) -> Result<(), Error> {
-        match self.worker(None)? {
-            Worker::Model(_) => Ok(()),
-            Worker::Program(plan) => {
-                let program = &plan.words.program;
-                let message = format!(
-                    "a build needs a model that calls tools, and `{program}` is set up here"
-                );
-                Err(Error::new(Code::NoModel, message)
-                    .hint("use `--ai-mode api`, with `ai.provider` and `ai.model` (docs/ai.md)"))
-            }
+    /// The model for work in this folder. A program in its place works on a copy of the folder.
+    pub(crate) fn choose_for(
+        &self,
+        preference: Option<&ModelPreference>,
+        folder: &Path,
+    ) -> Result<handlers::Chosen, agent::Error> {
+        let key = (format!("{preference:?}"), folder.to_owned());
+        let mut chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = chosen.get(&key) {
+            return Ok(known.clone());
         }
+        let made = self
+            .make(preference, folder)
+            .map_err(|error| agent::Error::new(agent::Kind::Setup, error.to_string()))?;
+        chosen.insert(key, made.clone());
+        Ok(made)
     }
 
     fn worker(&self, preference: Option<&ModelPreference>) -> Result<Worker, Error> {
@@ -145,10 +147,14 @@ impl Source {
         Ok(setup)
     }
 
-    fn make(&self, preference: Option<&ModelPreference>) -> Result<handlers::Chosen, Error> {
+    fn make(
+        &self,
+        preference: Option<&ModelPreference>,
+        folder: &Path,
+    ) -> Result<handlers::Chosen, Error> {
         let plan = match self.worker(preference)? {
             Worker::Model(plan) => plan,
-            Worker::Program(plan) => return Ok(self.program(plan)),
+            Worker::Program(plan) => return Ok(self.program(plan, folder)),
         };
         Ok(handlers::Chosen {
             model: transport::model(&plan, &self.meter, &self.taping)?,
@@ -159,12 +165,12 @@ impl Source {
     }
 
     /// A program in the place of a model.
-    fn program(&self, plan: CommandPlan) -> handlers::Chosen {
+    fn program(&self, plan: CommandPlan, folder: &Path) -> handlers::Chosen {
         handlers::Chosen {
             name: plan.words.program.clone(),
             model: Arc::new(Outside {
                 plan,
-                folder: self.folder.clone(),
+                folder: folder.to_owned(),
                 policy: self.agent.policy.clone(),
                 files: self.agent.files,
                 left: Mutex::default(),
@@ -186,16 +192,7 @@ impl Models for Source {
         &self,
         preference: Option<&ModelPreference>,
     ) -> Result<handlers::Chosen, agent::Error> {
-        let key = format!("{preference:?}");
-        let mut chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = chosen.get(&key) {
-            return Ok(known.clone());
-        }
-        let made = self
-            .make(preference)
-            .map_err(|error| agent::Error::new(agent::Kind::Setup, error.to_string()))?;
-        chosen.insert(key, made.clone());
-        Ok(made)
+        self.choose_for(preference, &self.folder)
     }
 }
 

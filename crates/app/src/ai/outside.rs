@@ -3,7 +3,8 @@
 //! It works in a copy of the project, with its own tools. What it changed there is read from the
 //! copy and becomes calls of our own tools, so that the same loop judges every change by the same
 //! policy, performs what is allowed, keeps it, and says what is refused. The copy has what a model
-//! may read and git does not ignore, and is thrown away.
+//! may read and git does not ignore, and is thrown away. Where no tools are offered, such as for a
+//! plan, only what the program says counts.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -28,6 +29,11 @@ const PREFACE: &str = "You are in a copy of the project, in the current director
 by changing files here directly, with your own means: tools that are named below and that you do not \
 have do not matter. Your changes are read from this directory afterwards and checked. Do not commit. \
 When you are done, say in a few sentences what you did.";
+
+/// What it is told where only its answer counts.
+const QUESTION_PREFACE: &str = "You are in a copy of the project, in the current directory, to look \
+at. Answer what is asked below, and print nothing else than the answer. Do not change files: only \
+what you print is read.";
 
 /// A program that works like an agent.
 pub(super) struct Outside {
@@ -79,6 +85,11 @@ impl Outside {
             let what = format!("the work in the copy broke down: {cause}");
             Err(Error::new(Code::TransportFailed, what, "Report this."))
         })?;
+        // A plan is words; whoever begins to carry it out has nobody's leave yet.
+        let edits = match request.tools.is_empty() {
+            true => Vec::new(),
+            false => edits,
+        };
         Ok(self.response(request, text, edits))
     }
 
@@ -142,7 +153,11 @@ impl Drop for CancelOnDrop {
 
 /// Everything that was asked, in order: the program remembers nothing.
 fn prompt(request: &Request) -> String {
-    let mut texts = vec![PREFACE.to_owned()];
+    let preface = match request.tools.is_empty() {
+        true => QUESTION_PREFACE,
+        false => PREFACE,
+    };
+    let mut texts = vec![preface.to_owned()];
     texts.extend(request.system.iter().map(|block| block.text.clone()));
     for message in &request.messages {
         for part in &message.parts {

@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use agent::handlers::{Chosen, Models};
-use agent::task::ModelPreference;
+use agent::handlers::Chosen;
 use agent::tools::CommandSettings;
-use builder::{Bench, Job, Outlet, Places};
+use builder::{Authors, Bench, Job, Outlet, Places};
 use exec::Cancel;
 use llm::Secret;
 use store::Store;
@@ -45,7 +44,7 @@ pub(super) fn models(
         Team::Publisher | Team::Nobody => return Ok(None),
     };
     let source = model::Source::open(project, surroundings, wish, errand)?;
-    source.check_model()?;
+    source.check(None)?;
     Ok(Some(source))
 }
 
@@ -100,13 +99,13 @@ impl<'a> Shop<'a> {
     /// What a build may touch.
     pub(super) fn bench(&self) -> Bench<'_> {
         let settings = &self.project.settings;
-        let models: &dyn Models = match &self.models {
+        let authors: &dyn Authors = match &self.models {
             Some(source) => source,
             None => &Nobody,
         };
         Bench {
             jobs: &self.store,
-            models,
+            authors,
             project: self.project.folder(),
             places: &self.places,
             policy: &settings.agent.policy,
@@ -161,11 +160,17 @@ impl<'a> Shop<'a> {
     }
 }
 
+impl Authors for model::Source {
+    fn choose(&self, tree: &Path) -> Result<Chosen, agent::Error> {
+        self.choose_for(None, tree)
+    }
+}
+
 /// Who is asked where nobody is.
 struct Nobody;
 
-impl Models for Nobody {
-    fn choose(&self, _: Option<&ModelPreference>) -> Result<Chosen, agent::Error> {
+impl Authors for Nobody {
+    fn choose(&self, _: &Path) -> Result<Chosen, agent::Error> {
         let message = "no model is needed here, and none was set up; report this";
         Err(agent::Error::new(agent::Kind::Setup, message))
     }

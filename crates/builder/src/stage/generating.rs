@@ -69,7 +69,7 @@ pub(crate) async fn worktree(site: &mut Site<'_>, ground: &Ground) -> Result<Yar
 
 /// Lets the model write the files of the plan.
 pub(crate) async fn generate(site: &mut Site<'_>, yard: &Yard) -> Result<(), Halt> {
-    let mut talking = open(site).await?;
+    let mut talking = open(site, yard).await?;
     if talking.conversation.is_fresh() {
         let prompt = prompt(site, yard).await?;
         talking.say(prompt);
@@ -84,10 +84,10 @@ pub(crate) async fn generate(site: &mut Site<'_>, yard: &Yard) -> Result<(), Hal
 }
 
 /// The conversation in which the plan is carried out and repaired.
-pub(crate) async fn open(site: &mut Site<'_>) -> Result<Talking, Halt> {
+pub(crate) async fn open(site: &mut Site<'_>, yard: &Yard) -> Result<Talking, Halt> {
     let kind = plan_of(&site.job)?.task_type;
     let system = vec![Block::stable(kind.system_prompt())];
-    talk::open(site, Talk::Build, system).await
+    talk::open(site, Talk::Build, system, &yard.tree.workspace).await
 }
 
 async fn prompt(site: &mut Site<'_>, yard: &Yard) -> Result<String, Halt> {

@@ -54,7 +54,7 @@ pub(crate) async fn ask(site: &mut Site<'_>, ground: &Ground) -> Result<Planned,
         include_str!("../prompts/planning.md"),
         fenced("json", &schema)
     );
-    let mut talking = talk::open(site, Talk::Plan, vec![Block::stable(system)]).await?;
+    let mut talking = talk::open(site, Talk::Plan, vec![Block::stable(system)], &tree).await?;
     if talking.conversation.is_fresh() {
         talking.say(words::request(&site.job, &index));
     }

@@ -9,7 +9,7 @@ use crate::words;
 pub(crate) async fn repair(site: &mut Site<'_>, yard: &Yard) -> Result<(), Halt> {
     let attempt = site.job.result.repair_attempts;
     let phase = format!("repair-{attempt}");
-    let mut talking = generating::open(site).await?;
+    let mut talking = generating::open(site, yard).await?;
     // After an interruption the model may have been told already.
     if !talking.has_begun(&phase) {
         let report = site.job.work.report.clone().unwrap_or_default();

@@ -6,14 +6,13 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use agent::handlers::{Chosen, Models};
-use agent::task::ModelPreference;
+use agent::handlers::Chosen;
 use agent::tools::CommandSettings;
 use agent::{Cancel, Clock, Event, Limits, Observer};
 use builder::validation::Check;
 use builder::{
-    Bench, BuildObserver, Job, JobId, Jobs, Options, Outlet, Places, Progress, Settings, Status,
-    decide, run,
+    Authors, Bench, BuildObserver, Job, JobId, Jobs, Options, Outlet, Places, Progress, Settings,
+    Status, decide, run,
 };
 use exec::sandbox::Requirement;
 use llm::{Client, Endpoint, Format, Model, Provider, Secret};
@@ -64,8 +63,8 @@ impl BuildObserver for Recorder {
 
 struct OneModel(Arc<dyn Model>);
 
-impl Models for OneModel {
-    fn choose(&self, _: Option<&ModelPreference>) -> Result<Chosen, agent::Error> {
+impl Authors for OneModel {
+    fn choose(&self, _: &Path) -> Result<Chosen, agent::Error> {
         Ok(Chosen {
             model: Arc::clone(&self.0),
             name: "scripted".to_owned(),
@@ -176,7 +175,7 @@ impl Shop {
     pub(crate) fn bench(&self) -> Bench<'_> {
         Bench {
             jobs: &self.jobs,
-            models: &self.models,
+            authors: &self.models,
             project: &self.project,
             places: &self.places,
             policy: &self.policy,

@@ -27,6 +27,7 @@ mod deciding;
 mod failing;
 mod interrupted;
 mod looking;
+mod outside;
 mod publishing;
 mod terminal;
 mod untouched;

@@ -1,10 +1,15 @@
 //! From a sentence to a pull request, a draft one, a pushed branch, or a local one.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use crate::model::Say;
 use crate::workshop::{events, names};
-use crate::yard::{Forge, PROMPT, Yard, script, well, writes};
+use crate::yard::{Forge, PROMPT, Yard, script, stands, well, writes};
+
+/// Less than the push takes that is not waited for.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 #[test]
 fn an_approved_plan_becomes_a_pull_request() {
@@ -230,4 +235,40 @@ fn without_a_token_the_branch_is_pushed_and_that_is_said() {
     );
     assert_eq!(forge.branches().len(), 1);
     assert_eq!(forge.pulls().len(), 0);
+}
+
+#[test]
+fn cancelled_while_it_is_pushed_a_build_stops_and_opens_nothing() {
+    let mut yard = Yard::new(well());
+    let forge = Forge::of(&mut yard);
+    let marks = tempfile::tempdir().unwrap();
+    let begun = marks.path().join("begun");
+    forge.judge(&format!("touch {}\nsleep 20\n", begun.display()));
+    let before = yard.users();
+    let stands = stands("publishing");
+    let pieces = [stands[0].as_str(), stands[1].as_str(), "is pushed"];
+    let child = yard.until(&format!("build '{PROMPT}' --yes --json"), &pieces);
+    let waiting = Instant::now();
+    while !begun.exists() {
+        assert!(waiting.elapsed() < PATIENCE, "the push never arrived");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let cancelled = Instant::now();
+    yard.ends("builds cancel last", 0);
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(cancelled.elapsed() < PATIENCE, "it waited for the push");
+
+    let last = yard.last();
+    assert_eq!(last["status"], "cancelled", "{last}");
+    assert_eq!(last["isHeld"], false);
+    assert_eq!(last["result"]["prUrl"], Value::Null, "{last}");
+    assert_eq!(forge.pulls().len(), 0);
+    let patch = last["result"]["patchFile"].as_str().unwrap();
+    assert!(std::fs::read_to_string(patch).unwrap().contains("+better"));
+    assert_eq!(yard.worktrees(), (0, 0));
+    assert_eq!(yard.users(), before, "the checkout was touched");
+    let ran = yard.ends("build --resume last", 1);
+    assert!(ran.err.contains("was cancelled"), "{}", ran.err);
 }

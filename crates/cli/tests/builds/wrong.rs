@@ -78,15 +78,10 @@ fn without_a_repository_or_a_commit_nothing_is_begun() {
 #[test]
 fn without_a_model_nothing_is_begun() {
     let yard = Yard::new(well());
-    for (settings, says) in [
-        ("[ai]\nmode = \"stdout\"\n", "E_NO_MODEL"),
-        (
-            "[ai]\nmode = \"command\"\ncommand = \"cat\"\n",
-            "a build needs a model that calls tools",
-        ),
-    ] {
-        yard.project.write("drawloom.toml", settings);
-        let ran = yard.ends(&format!("build '{PROMPT}' --yes"), 1);
+    yard.project
+        .write("drawloom.toml", "[ai]\nmode = \"stdout\"\n");
+    let ran = yard.ends(&format!("build '{PROMPT}' --yes"), 1);
+    for says in ["E_NO_MODEL", "a model that calls tools", "`ai.command`"] {
         assert!(ran.err.contains(says), "{}", ran.err);
     }
     assert!(yard.ends("builds list", 0).out.is_empty());

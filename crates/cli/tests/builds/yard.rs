@@ -278,14 +278,23 @@ impl Forge {
 
     /// Lets the remote refuse every push, or no longer.
     pub(crate) fn refuse(&self, words: Option<&str>) {
+        match words {
+            Some(words) => self.judge(&format!("echo {words:?}\nexit 1\n")),
+            None => std::fs::remove_file(self.hook()).unwrap(),
+        }
+    }
+
+    /// Lets a script judge every push at the remote.
+    pub(crate) fn judge(&self, script: &str) {
         use std::os::unix::fs::PermissionsExt as _;
-        let hook = self.origin().join("hooks/pre-receive");
-        let Some(words) = words else {
-            return std::fs::remove_file(hook).unwrap();
-        };
+        let hook = self.hook();
         std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
-        std::fs::write(&hook, format!("#!/bin/sh\necho {words:?}\nexit 1\n")).unwrap();
+        std::fs::write(&hook, format!("#!/bin/sh\n{script}")).unwrap();
         std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn hook(&self) -> PathBuf {
+        self.origin().join("hooks/pre-receive")
     }
 
     pub(crate) fn pulls(&self) -> Vec<Value> {
