@@ -116,7 +116,7 @@ fn manifest(path: &RelPath, bytes: &[u8]) -> Option<Arc<str>> {
     if !is_one || bytes.len() > MANIFEST_KEPT_BYTES_MAX {
         return None;
     }
-    std::str::from_utf8(bytes).ok().map(Arc::from)
+    Some(Arc::from(text_of(bytes)))
 }
 
 /// Reads the whole file into the buffer; not, when it is or becomes larger than the limit or the
@@ -141,22 +141,53 @@ fn read(file: &File, size: u64, buffer: &mut Vec<u8>) -> bool {
     false
 }
 
-/// A name in another encoding is a pity; the others of the text are still right.
-fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+/// The text of a file, whatever it is encoded in. What is not UTF-8 is mostly Latin-1, in which every
+/// byte is a character; what is UTF-16 says so in its first two bytes.
+pub(super) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     // Asking first is three times as fast as mending at once.
     match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
-        Err(_) => String::from_utf8_lossy(bytes),
+        Err(_) => Cow::Owned(utf16(bytes).unwrap_or_else(|| mended(bytes))),
     }
 }
 
+/// Takes what is UTF-8 as it is, and every other byte for a character of Latin-1.
+fn mended(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|byte| char::from(*byte)));
+    }
+    text
+}
+
+/// A text in UTF-16, which begins with the mark of its byte order.
+fn utf16(bytes: &[u8]) -> Option<String> {
+    let (pairs, _) = bytes.as_chunks::<2>();
+    let (mark, units) = pairs.split_first()?;
+    let unit: fn([u8; 2]) -> u16 = match mark {
+        [0xff, 0xfe] => u16::from_le_bytes,
+        [0xfe, 0xff] => u16::from_be_bytes,
+        _ => return None,
+    };
+    let units = units.iter().map(|pair| unit(*pair));
+    let characters = char::decode_utf16(units);
+    Some(
+        characters
+            .map(|it| it.unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect(),
+    )
+}
+
 fn extent(bytes: &[u8]) -> Extent {
-    let probe = &bytes[..bytes.len().min(BINARY_PROBE_BYTES)];
+    let recoded = utf16(bytes);
+    let text = recoded.as_ref().map_or(bytes, |text| text.as_bytes());
+    let probe = &text[..text.len().min(BINARY_PROBE_BYTES)];
     if memchr::memchr(0, probe).is_some() {
         return Extent::Bytes(bytes.len() as u64);
     }
-    let ends = memchr::memchr_iter(b'\n', bytes).count();
-    let is_open = bytes.last().is_some_and(|last| *last != b'\n');
+    let ends = memchr::memchr_iter(b'\n', text).count();
+    let is_open = text.last().is_some_and(|last| *last != b'\n');
     Extent::Lines(u32::try_from(ends + usize::from(is_open)).unwrap_or(u32::MAX))
 }
 

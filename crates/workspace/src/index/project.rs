@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxBuildHasher;
 
 use super::cache::Stamp;
+use super::collect::text_of;
 use super::language::{Export, Facts, Language};
 use super::{Extent, IndexedFile, testing};
 use crate::{RelPath, Workspace};
@@ -115,7 +116,7 @@ impl<'p> Project<'p> {
             .space
             .read_at_most(&self.source(id).path, MANIFEST_BYTES_MAX)
             .ok()??;
-        String::from_utf8(bytes).ok()
+        Some(text_of(&bytes).into_owned())
     }
 }
 

@@ -100,6 +100,50 @@ fn what_is_no_text_is_known_by_its_size() {
 }
 
 #[test]
+fn a_text_in_another_encoding_gives_its_names() {
+    let dir = folder(&[]);
+    let write = |name: &str, bytes: &[u8]| std::fs::write(dir.path().join(name), bytes).unwrap();
+    let utf16 = |text: &str, mark: [u8; 2], unit: fn(u16) -> [u8; 2]| {
+        let units = text.encode_utf16().flat_map(unit);
+        mark.into_iter().chain(units).collect::<Vec<u8>>()
+    };
+    let text = "export const gr\u{f6}\u{df}e = 1;\nexport const b = 2;\n";
+    let latin: Vec<u8> = text.chars().map(|c| u8::try_from(c).unwrap()).collect();
+    write("latin.ts", &latin);
+    write("little.ts", &utf16(text, [0xff, 0xfe], u16::to_le_bytes));
+    write("big.ts", &utf16(text, [0xfe, 0xff], u16::to_be_bytes));
+    // One broken byte spoils nothing else.
+    let mut broken = format!("// !\n{text}").into_bytes();
+    broken[3] = 0xff;
+    write("broken.ts", &broken);
+    write("sound.bin", &[0xff, 0xfe, 0, 0, 1, 0]);
+    let index = Index::build(&open(dir.path()), &Cache::none()).unwrap();
+    assert_eq!(
+        lines(&index),
+        [
+            "big.ts | gr\u{f6}\u{df}e, b | 2 lines",
+            "broken.ts | gr\u{f6}\u{df}e, b | 3 lines",
+            "latin.ts | gr\u{f6}\u{df}e, b | 2 lines",
+            "little.ts | gr\u{f6}\u{df}e, b | 2 lines",
+            "sound.bin | - | 6 B",
+        ]
+    );
+}
+
+#[test]
+fn a_manifest_in_another_encoding_still_names_its_package() {
+    let dir = folder(&[
+        ("main.ts", "import { x } from 'lib';\n"),
+        ("packages/lib/index.ts", "export const x = 1;\n"),
+    ]);
+    let manifest = b"{ \"name\": \"lib\", \"main\": \"index.ts\", \"author\": \"Andr\xe9\" }\n";
+    std::fs::write(dir.path().join("packages/lib/package.json"), manifest).unwrap();
+    let index = Index::build(&open(dir.path()), &Cache::none()).unwrap();
+    let lib = workspace::RelPath::parse("packages/lib/index.ts").unwrap();
+    assert_eq!(index.neighbours(&lib).importers.len(), 1);
+}
+
+#[test]
 fn a_file_that_is_too_large_is_counted_and_not_parsed() {
     let line = "export const a = 1;\n";
     let large = line.repeat(3 * 1024 * 1024 / line.len());
