@@ -2,8 +2,9 @@
 //!
 //! Writes the rows that our engine keeps of runs, with the same statements through the same driver, into
 //! tables that `drawloom` made. Nothing is decided, read or waited for, and all values are there before
-//! the clock begins. A step is written three times (created, claimed, ended), its item as it starts and
-//! ends, an event for each of these, and once in a transaction the run and the foreach with their counters.
+//! the clock begins. A step is written as it is claimed and as it ends, and those that are created with
+//! their run then, too; its item as it starts and ends; an event for each of these; and once in a
+//! transaction the run and the foreach with their counters.
 //!
 //! A durable engine needs one commit for each step at least: the report of one and the claim of the next
 //! can share it, but no step may begin before its claim is on the disk, nor the next before its report.

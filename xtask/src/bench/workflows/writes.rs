@@ -1,7 +1,8 @@
 //! What is written for a step, counted in the database: the floor must write what our engine writes.
 //!
 //! Triggers count in SQLite, outside of all that is timed. The rows of runs and foreachs are not compared:
-//! they are written once in a transaction, and how many transactions there are is what is measured.
+//! they are written once in a transaction, and how many transactions there are is what is measured. Nor is
+//! the chain: whether a step is written as it waits depends on what else waits.
 
 use std::path::Path;
 use std::process::Command;
@@ -57,6 +58,9 @@ pub(super) fn compare(drawloom: &Drawloom, floor: &Path, ground: &Ground) -> Res
             bare.run(job, project).map(drop)
         })?;
         print("  the floor", &written, job);
+        if job.shape == Shape::Chain {
+            continue;
+        }
         for (kind, (ours, floor)) in KINDS.iter().zip(found.iter().zip(&written)).take(COMPARED) {
             if differs(ours.bytes, floor.bytes) || differs(ours.rows, floor.rows) {
                 println!("  WARNING: the floor writes other {kind}: mend its rows");

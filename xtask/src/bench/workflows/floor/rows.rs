@@ -15,6 +15,8 @@ const AT_MS: u64 = 1_800_000_000_000;
 pub(crate) const WORKFLOW: &str =
     "0da6e5c10c5c271f810834996414c44447e5bca03fbc019c59c8fb6a136ca194";
 
+const WORKER: &str = "vm-12345-d78ace";
+
 pub(crate) type Row = Vec<Value>;
 
 /// Rows of a kind, for one statement.
@@ -73,78 +75,62 @@ impl Job {
         Ok(Self { shape, steps })
     }
 
-    /// What each transaction writes: some steps end, and as many begin.
+    /// What each transaction writes: as many steps end as begin, and runs start one transaction before
+    /// their first step is claimed, because starting is a command by itself.
     pub(crate) fn transactions(&self, group: usize) -> Vec<Vec<Put>> {
+        let groups: Vec<&[Step]> = self.steps.chunks(group).collect();
+        let at = |place: Option<usize>| -> &[Step] {
+            let found = place.and_then(|place| groups.get(place));
+            found.copied().unwrap_or_default()
+        };
+        let is_start = |step: &&Step| match self.shape {
+            Shape::FanOut => step.number < group,
+            Shape::Chain | Shape::Loop => step.number == 0,
+        };
         let mut told = vec![0; self.steps.len()];
-        let mut transactions = Vec::new();
-        let mut under_way: &[Step] = &[];
-        for begun in self.steps.chunks(group).chain([&[] as &[Step]]) {
-            transactions.push(self.transaction(under_way, begun, &mut told));
-            under_way = begun;
-        }
-        transactions
+        let turn = |place: usize| {
+            let begun = at(place.checked_sub(1)).iter();
+            let (claimed, entered) = begun.partition(is_start);
+            Turn {
+                started: at(Some(place)).iter().filter(is_start).collect(),
+                claimed,
+                entered,
+                ended: at(place.checked_sub(2)).iter().collect(),
+            }
+        };
+        let turns = (0..groups.len() + 2).map(turn);
+        turns
+            .map(|turn| self.transaction(&turn, &mut told))
+            .collect()
     }
 
-    /// Rows of a kind are one statement, but for those that change twice.
-    fn transaction(&self, ended: &[Step], begun: &[Step], told: &mut [u64]) -> Vec<Put> {
-        let is_first = ended.is_empty();
-        let new: Vec<usize> = match self.shape {
-            Shape::FanOut if is_first => vec![0],
-            Shape::FanOut => Vec::new(),
-            _ => begun
-                .iter()
-                .filter(|step| step.number == 0)
-                .map(|step| step.run)
-                .collect(),
-        };
-        let done = ended.iter().filter(|step| step.is_last);
-        let done: Vec<usize> = done.map(|step| step.run).collect();
-        let mut events = Vec::new();
-        let mut tell = |run: usize, what: Value| {
-            told[run] += 1;
-            events.push(event_row(run, told[run], &what));
-        };
-        for run in &new {
-            tell(
-                *run,
-                json!({"what": "run_started", "workflow": WORKFLOW, "parent": null}),
-            );
-        }
-        ended.iter().for_each(|step| step.tell_end(&mut tell));
-        begun.iter().for_each(|step| step.tell_begin(&mut tell));
-        for run in &done {
-            tell(
-                *run,
-                json!({"what": "run_ended", "status": "completed", "reason": null}),
-            );
-        }
-        let runs: BTreeSet<usize> = ended.iter().chain(begun).map(|step| step.run).collect();
+    /// Rows of a kind are one statement.
+    fn transaction(&self, turn: &Turn<'_>, told: &mut [u64]) -> Vec<Put> {
+        let events = turn.events(told);
+        let new = turn.new_runs();
+        let done = turn.done_runs();
+        let runs: BTreeSet<usize> = turn.all().map(|step| step.run).collect();
         let runs = runs
             .iter()
             .map(|run| run_row(*run, told[*run], done.contains(run)));
-        let stage = |steps: &[Step], stage| -> Vec<Row> {
-            steps.iter().map(|step| step.task_row(stage)).collect()
-        };
-        let mut changed = stage(ended, Stage::Ended);
-        changed.extend(stage(begun, Stage::Created));
+        let claimed = turn.claimed.iter().map(|step| vec![json!(step.id())]);
         let mut puts = vec![
             Put(&RUNS, runs.collect()),
             Put(
                 &INPUTS,
                 new.iter().map(|run| self.input_row(*run)).collect(),
             ),
-            Put(&TASKS, changed),
-            Put(&READY, begun.iter().map(|step| step.ready_row()).collect()),
+            Put(&TASKS, turn.task_rows()),
+            Put(&NO_LONGER_READY, claimed.collect()),
+            Put(
+                &READY,
+                turn.started.iter().map(|step| step.ready_row()).collect(),
+            ),
         ];
         if self.shape == Shape::FanOut {
-            puts.push(Put(&GROUPS, vec![self.group_row(ended)]));
-            puts.push(Put(&ITEMS, self.item_rows(ended, begun, is_first)));
+            puts.push(Put(&GROUPS, vec![self.group_row(&turn.ended)]));
+            puts.push(Put(&ITEMS, self.item_rows(turn)));
         }
-        puts.push(Put(&TASKS, stage(begun, Stage::Claimed)));
-        puts.push(Put(
-            &NO_LONGER_READY,
-            begun.iter().map(|step| vec![json!(step.id())]).collect(),
-        ));
         puts.push(Put(&EVENTS, events));
         puts.push(Put(
             &NOTICES,
@@ -154,19 +140,21 @@ impl Job {
         puts
     }
 
-    /// Items are known before the first begins.
-    fn item_rows(&self, ended: &[Step], begun: &[Step], is_first: bool) -> Vec<Row> {
+    /// Items are known when the run starts, and those that are started with it start at once.
+    fn item_rows(&self, turn: &Turn<'_>) -> Vec<Row> {
         let mut rows: Vec<Row> = Vec::new();
-        rows.extend(ended.iter().map(|step| step.item_row("succeeded", 0)));
-        rows.extend(begun.iter().map(|step| step.item_row("running", 1)));
-        if is_first {
-            let waiting = self.steps.iter().filter(|step| !begun.contains(step));
+        let row = |status: &'static str, active| move |step: &&Step| step.item_row(status, active);
+        rows.extend(turn.ended.iter().map(row("succeeded", 0)));
+        rows.extend(turn.entered.iter().map(row("running", 1)));
+        rows.extend(turn.started.iter().map(row("running", 1)));
+        if !turn.started.is_empty() {
+            let waiting = self.steps.iter().skip(turn.started.len());
             rows.extend(waiting.map(|step| step.item_row("waiting", 0)));
         }
         rows
     }
 
-    fn group_row(&self, ended: &[Step]) -> Row {
+    fn group_row(&self, ended: &[&Step]) -> Row {
         let succeeded = ended.last().map_or(0, |step| step.number + 1);
         let id = format!("{}/Each", run_id(0));
         let body = json!({
@@ -186,6 +174,71 @@ impl Job {
             }
         };
         vec![json!(run_id(run)), json!(input.to_string())]
+    }
+}
+
+/// What happens in one transaction.
+struct Turn<'s> {
+    /// Created with their run.
+    started: Vec<&'s Step>,
+    /// Created with their run before, and claimed now.
+    claimed: Vec<&'s Step>,
+    /// Created because others ended, and claimed at once: written once.
+    entered: Vec<&'s Step>,
+    ended: Vec<&'s Step>,
+}
+
+impl<'s> Turn<'s> {
+    fn all(&self) -> impl Iterator<Item = &'s Step> {
+        let begun = self.claimed.iter().chain(&self.entered);
+        let all = self.ended.iter().chain(begun).chain(&self.started);
+        all.copied()
+    }
+
+    fn new_runs(&self) -> BTreeSet<usize> {
+        self.started.iter().map(|step| step.run).collect()
+    }
+
+    fn done_runs(&self) -> Vec<usize> {
+        let last = self.ended.iter().filter(|step| step.is_last);
+        last.map(|step| step.run).collect()
+    }
+
+    fn task_rows(&self) -> Vec<Row> {
+        let row = |stage| move |step: &&Step| step.task_row(stage);
+        let mut rows: Vec<Row> = self.ended.iter().map(row(Stage::Ended)).collect();
+        rows.extend(self.claimed.iter().map(row(Stage::Claimed)));
+        rows.extend(self.entered.iter().map(row(Stage::Claimed)));
+        rows.extend(self.started.iter().map(row(Stage::Created)));
+        rows
+    }
+
+    fn events(&self, told: &mut [u64]) -> Vec<Row> {
+        let mut events = Vec::new();
+        let mut tell = |run: usize, what: Value| {
+            told[run] += 1;
+            events.push(event_row(run, told[run], &what));
+        };
+        self.ended.iter().for_each(|step| step.tell_end(&mut tell));
+        for step in &self.entered {
+            step.tell_creation(&mut tell);
+            step.tell_claim(&mut tell);
+        }
+        self.claimed
+            .iter()
+            .for_each(|step| step.tell_claim(&mut tell));
+        for run in self.new_runs() {
+            let started = json!({"what": "run_started", "workflow": WORKFLOW, "parent": null});
+            tell(run, started);
+        }
+        self.started
+            .iter()
+            .for_each(|step| step.tell_creation(&mut tell));
+        for run in self.done_runs() {
+            let ended = json!({"what": "run_ended", "status": "completed", "reason": null});
+            tell(run, ended);
+        }
+        events
     }
 }
 
@@ -235,7 +288,7 @@ impl Step {
             Stage::Ended => ("completed", None, None, 1),
         };
         let is_ended = matches!(stage, Stage::Ended);
-        let lease = lease_ms.map(|until_ms| json!({"worker": "12345", "until_ms": until_ms}));
+        let lease = lease_ms.map(|until_ms| json!({"worker": WORKER, "until_ms": until_ms}));
         let body = json!({
             "id": self.id(), "kind": "work", "execution": "automated", "status": status,
             "from": self.from(), "ready_ms": AT_MS, "attempt": fence, "fence": fence, "lease": lease,
@@ -280,7 +333,7 @@ impl Step {
         vec![json!(group), json!(self.number), json!(body.to_string())]
     }
 
-    fn tell_begin(self, tell: &mut impl FnMut(usize, Value)) {
+    fn tell_creation(self, tell: &mut impl FnMut(usize, Value)) {
         let task = self.id();
         if self.shape == Shape::FanOut {
             let group = format!("{}/Each", run_id(self.run));
@@ -293,8 +346,11 @@ impl Step {
         let created = json!({"what": "task_created", "task": task, "kind": "work",
             "begin": "pending", "from": from});
         tell(self.run, created);
-        let claimed = json!({"what": "task_moved", "task": task, "by": "claim", "attempt": 1,
-            "why": "12345"});
+    }
+
+    fn tell_claim(self, tell: &mut impl FnMut(usize, Value)) {
+        let claimed = json!({"what": "task_moved", "task": self.id(), "by": "claim", "attempt": 1,
+            "why": WORKER});
         tell(self.run, claimed);
     }
 
