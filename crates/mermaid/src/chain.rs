@@ -49,7 +49,7 @@ impl Parser<'_> {
             self.bump();
             class = Some(self.name(Kind::is_id, "the name of a class")?);
         }
-        let data = self.data();
+        let data = self.data()?;
         Ok(Mention {
             id,
             body,
@@ -130,28 +130,32 @@ impl Parser<'_> {
     }
 
     /// `@{ … }`; several in a row count as one.
-    fn data(&mut self) -> Option<Name> {
-        if self.token.kind != Kind::ShapeData {
-            return None;
+    fn data(&mut self) -> Read<Option<Name>> {
+        let open = self.token;
+        if open.kind != Kind::DataOpen {
+            return Ok(None);
         }
-        let start = self.token.start;
         let mut text = String::new();
-        let mut end = start;
-        while self.token.kind == Kind::ShapeData {
+        let mut end = open.start;
+        while matches!(self.token.kind, Kind::DataOpen | Kind::ShapeData) {
             let token = self.bump();
             end = token.end;
-            let part = self.text(token.range());
-            if part != "@{" {
-                text.push_str(part);
+            if token.kind == Kind::ShapeData {
+                text.push_str(self.text(token.range()));
             }
         }
         // The closing brace is no token: it is the character the data ends at.
         let close = self.text(end..self.token.start).find('}');
+        if close.is_none() && self.token.kind == Kind::End {
+            let message = "This `@{` is never closed.";
+            let fault = Fault::new(ProblemKind::Unclosed, message, self.span(open.range()));
+            return Err(fault.hint("close it with `}`; a quote in it needs its second one"));
+        }
         let end = close.map_or(end, |at| end + at + 1);
-        Some(Name {
+        Ok(Some(Name {
             text,
-            span: self.span(start..end),
-        })
+            span: self.span(open.start..end),
+        }))
     }
 
     fn link(&mut self) -> Read<Link> {

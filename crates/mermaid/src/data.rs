@@ -3,45 +3,29 @@
 use serde_json::{Map, Value};
 
 use crate::lexer::entity;
+use crate::yaml;
 
 /// Stand for the ends of an entity code while YAML is read, where `#` would begin a comment.
 const CODE_START: char = '\u{fdd0}';
 const CODE_END: char = '\u{fdd1}';
 
 /// Reads the text between the braces. A line is a flow map without its braces, several lines are a
-/// block. Something that is YAML and no map says nothing; nothing at all is an error, as in Mermaid.
-pub(crate) fn parse(written: &str) -> Result<Map<String, Value>, String> {
+/// block. Something that is YAML and no map says nothing; nothing at all is `None`.
+pub(crate) fn parse(written: &str) -> Result<Option<Map<String, Value>>, String> {
     let guarded = guard(&join_quoted_lines(written));
     let yaml = if guarded.contains('\n') {
         format!("{guarded}\n")
     } else {
         format!("{{\n{guarded}\n}}")
     };
-    match read(&yaml)? {
-        Value::Object(map) => Ok(map
-            .into_iter()
-            .map(|(k, v)| (restore(&k), restored(v)))
-            .collect()),
-        Value::Null => Err("it is empty".to_owned()),
-        _ => Ok(Map::new()),
-    }
-}
-
-/// Reads YAML as Mermaid does, or says why not.
-pub(crate) fn read(yaml: &str) -> Result<Value, String> {
-    let indented = |line: &str| line.starts_with('\t') && !line.trim().is_empty();
-    if !yaml.starts_with('{') && yaml.lines().any(indented) {
-        return Err("a tab cannot indent YAML".to_owned());
-    }
-    let options = serde_saphyr::options! { strict_booleans: true };
-    serde_saphyr::from_str_with_options::<Value>(yaml, options).map_err(|error| {
-        let detail = error.without_snippet().render();
-        let detail = detail.split(" at line ").next().unwrap_or("").to_owned();
-        let detail = detail
-            .split(", set DuplicateKeyPolicy")
-            .next()
-            .unwrap_or("");
-        detail.trim().to_owned()
+    Ok(match yaml::read(&yaml)? {
+        Value::Object(map) => Some(
+            map.into_iter()
+                .map(|(k, v)| (restore(&k), restored(v)))
+                .collect(),
+        ),
+        Value::Null => None,
+        _ => Some(Map::new()),
     })
 }
 

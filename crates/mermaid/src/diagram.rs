@@ -14,6 +14,7 @@ use crate::span::Span;
 use crate::syntax::{
     Chain, Link, Mention, Name, Statement, StatementKind, SubgraphStart, Text, TextKind,
 };
+use crate::yaml;
 
 /// How many edges a diagram may have; `A & B --> C & D` multiplies.
 pub const EDGES_MAX: usize = 100_000;
@@ -174,9 +175,14 @@ struct Open {
 impl Gathering {
     fn chain(&mut self, chain: &Chain) {
         for (at, group) in chain.groups.iter().enumerate() {
+            // What `@{ … }` says is taken after the next node of the group, as Mermaid does: it
+            // counts when they are the same.
+            let mut waiting = None;
             for (mention_at, mention) in group.iter().enumerate() {
                 self.mention(mention, (self.statement, at, mention_at));
+                self.mention_data(waiting.replace(mention));
             }
+            self.mention_data(waiting);
             let before = at.checked_sub(1).and_then(|before| {
                 let link = chain.links.get(before)?;
                 Some((chain.groups.get(before)?, link, before))
@@ -208,8 +214,12 @@ impl Gathering {
                 node.classes.push(class.text.clone());
             }
         }
+    }
+
+    fn mention_data(&mut self, mention: Option<&Mention>) {
+        let Some(mention) = mention else { return };
         if let Some(data) = &mention.data {
-            self.data(id, data);
+            self.data(&mention.id.text, data);
         }
     }
 
@@ -239,26 +249,30 @@ impl Gathering {
     fn data(&mut self, id: &str, written: &Name) {
         let data = match data::parse(&written.text) {
             Ok(data) => data,
-            Err(detail) => {
-                let message = format!("The data in `@{{ … }}` cannot be read: {detail}.");
-                let fault = Fault::new(ProblemKind::Data, message, written.span);
-                self.faults
-                    .push(fault.hint("it is YAML: `@{ shape: diam, label: \"text\" }`"));
-                return;
-            }
+            Err(detail) => return self.unreadable(&detail, written.span),
         };
-        if self.subgraph_index.contains_key(id) || self.edge_ids.contains(id) {
+        if self.edge_ids.contains(id) || (data.is_some() && self.subgraph_index.contains_key(id)) {
             // What says nothing is no styling: the printer writes it where it needs a gap.
-            if !data.is_empty() {
+            if data.is_some_and(|data| !data.is_empty()) {
                 self.data_elsewhere.push((id.to_owned(), written.span));
             }
             return;
         }
+        let Some(data) = data else {
+            return self.unreadable("it is empty", written.span);
+        };
         let index = self.node(id);
         let node = self.diagram.nodes.get_mut(index);
         if let Some(fault) = node.and_then(|node| apply(node, data, written.span)) {
             self.faults.push(fault);
         }
+    }
+
+    fn unreadable(&mut self, detail: &str, span: Span) {
+        let message = format!("The data in `@{{ … }}` cannot be read: {detail}.");
+        let fault = Fault::new(ProblemKind::Data, message, span);
+        let hint = "it is YAML: `@{ shape: diam, label: \"text\" }`";
+        self.faults.push(fault.hint(hint));
     }
 
     fn link(&mut self, from: &[Mention], to: &[Mention], link: &Link, link_at: usize) {
@@ -397,7 +411,7 @@ fn apply(node: &mut Node, mut data: Map<String, Value>, span: Span) -> Option<Fa
         Some("string") => TextKind::String,
         _ => TextKind::Markdown,
     };
-    let written = data.shift_remove("label").filter(truthy);
+    let written = data.shift_remove("label").filter(|label| !label.is_null());
     let pictured = ["icon", "img"]
         .iter()
         .any(|key| data.get(*key).is_some_and(truthy));
@@ -407,11 +421,12 @@ fn apply(node: &mut Node, mut data: Map<String, Value>, span: Span) -> Option<Fa
         Some(other) if pictured => return bad(format!("The label `{other}` is not a text.")),
         Some(_) => false,
     };
+    let written = written.filter(truthy);
     if let Some(text) = written {
         node.label = Label {
             text: match text {
                 Value::String(text) => entity::decode(&text),
-                Value::Number(number) => shown(&number),
+                Value::Number(number) => yaml::shown(&number),
                 other => other.to_string(),
             },
             kind,
@@ -422,14 +437,6 @@ fn apply(node: &mut Node, mut data: Map<String, Value>, span: Span) -> Option<Fa
     }
     node.data.extend(data);
     None
-}
-
-/// A number as JavaScript shows it: without a fraction where there is none.
-fn shown(number: &serde_json::Number) -> String {
-    match number.as_f64() {
-        Some(value) if value.fract() == 0.0 && value.abs() < 1e15 => format!("{value:.0}"),
-        _ => number.to_string(),
-    }
 }
 
 fn truthy(value: &Value) -> bool {

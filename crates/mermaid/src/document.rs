@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::clean;
-use crate::data;
 use crate::diagram::{Diagram, Places, gather};
 use crate::error::{Error, Fault, ProblemKind};
 use crate::parser;
 use crate::span::Span;
 use crate::syntax::{Comment, FrontMatter, Statement};
+use crate::yaml;
 
 /// The longest text that is read.
 pub const SOURCE_BYTES_MAX: usize = 8 << 20;
@@ -46,7 +46,7 @@ pub fn parse(source: &str) -> Result<Document, Error> {
     }
     let (cleaned, trivia) = clean::clean(source);
     if let Some(front) = &trivia.front_matter {
-        data::read(&front.body).map_err(|detail| {
+        yaml::read(&front.body).map_err(|detail| {
             let message = format!("The front matter is not valid YAML: {detail}.");
             fail(Fault::new(ProblemKind::FrontMatter, message, front.span))
         })?;

@@ -151,7 +151,8 @@ impl Document {
 }
 
 fn says_label(data: &str) -> bool {
-    crate::data::parse(data).is_ok_and(|data| data.contains_key("label"))
+    let data = crate::data::parse(data).ok().flatten();
+    data.is_some_and(|data| data.contains_key("label"))
 }
 
 /// The data of a node on one line, with another label.

@@ -65,7 +65,10 @@ impl Parser<'_> {
             self.bump();
         }
         let keyword = self.token;
-        if keyword.kind != Kind::Graph || self.text(keyword.range()) == "swimlane-beta" {
+        // Empty quotes are no token, but nothing may stand before the header.
+        let first = self.text(0..keyword.start).trim().is_empty();
+        let other = self.text(keyword.range()) == "swimlane-beta";
+        if keyword.kind != Kind::Graph || other || !first {
             return Err(hint::no_header(
                 &self.clean.text,
                 self.span(keyword.range()),
@@ -94,6 +97,13 @@ impl Parser<'_> {
         match self.token.kind {
             Kind::Semi if !spaced => self.bump(),
             Kind::Newline => self.bump(),
+            // A link takes the line break before it.
+            _ if self
+                .text(word.end..self.visible(self.token).start)
+                .contains('\n') =>
+            {
+                return Err(self.unexpected("a node"));
+            }
             _ => {
                 let fault = self.unexpected("a line break after the header");
                 return Err(fault.hint("put the first statement on a line of its own"));

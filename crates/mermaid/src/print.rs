@@ -80,6 +80,10 @@ fn push_node(out: &mut String, node: &Node) {
             data.insert("shape".to_owned(), json!(node.shape.name()));
         }
     }
+    // A picture's label that is the node's id would be dropped.
+    if pictured(node) && node.label.text == node.id {
+        label_data(&node.label, &mut data);
+    }
     let mut classes = node.classes.iter();
     if let Some(class) = classes.next() {
         let _ = write!(line, ":::{class}");
@@ -99,10 +103,12 @@ fn push_node(out: &mut String, node: &Node) {
 
 /// A picture without a label has none; nothing needs to say so.
 fn cleared(node: &Node) -> bool {
-    node.label.text.is_empty()
-        && ["icon", "img"]
-            .iter()
-            .any(|key| node.data.contains_key(*key))
+    node.label.text.is_empty() && pictured(node)
+}
+
+fn pictured(node: &Node) -> bool {
+    let keys = ["icon", "img"];
+    keys.iter().any(|key| node.data.contains_key(*key))
 }
 
 fn label_data(label: &Label, data: &mut Map<String, Value>) {
@@ -304,11 +310,16 @@ fn start_line(subgraph: &Subgraph) -> String {
     let id = &subgraph.id;
     let word = id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !id.is_empty();
     let reserved = crate::lexer::is_reserved(id) || GREEDY.contains(&id.as_str()) || id == "v";
-    let bare = (word && !reserved) || id.contains('"') || id.starts_with('`');
-    let name = match (bare, id.is_empty()) {
-        (true, _) => id.clone(),
-        (false, true) => "\" \"".to_owned(),
-        (false, false) => format!("\"{id}\""),
+    let bare = (word && !reserved) || id.starts_with('`');
+    let name = if id.contains('"') {
+        // Only after `click` may a word hold anything; the space ends it.
+        format!("click {id} ")
+    } else if bare {
+        id.clone()
+    } else if id.is_empty() {
+        "\" \"".to_owned()
+    } else {
+        format!("\"{id}\"")
     };
     let same = subgraph.title.kind == TextKind::Text && subgraph.title.text == *id;
     if same && word && bare {

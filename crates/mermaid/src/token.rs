@@ -53,7 +53,9 @@ pub(crate) enum Kind {
     CallbackArgs,
     LinkTarget,
     Default,
-    /// One part of `@{ … }`.
+    /// `@{`.
+    DataOpen,
+    /// One part of what follows it.
     ShapeData,
     /// `e1@` before a link.
     LinkId,

@@ -8,6 +8,7 @@ use crate::chars::{is_space, is_word};
 use crate::diagram::Label;
 use crate::entity::encode;
 use crate::syntax::TextKind;
+use crate::yaml::YAML_DEPTH_MAX;
 
 /// A label with its quotes, to stand between brackets or pipes.
 pub(crate) fn in_brackets(label: &Label) -> String {
@@ -87,7 +88,7 @@ fn block_value(value: &Value, depth: usize) -> String {
 }
 
 /// How deep maps and lists in `@{ … }` are written: deeper than the reader goes.
-const BLOCK_DEPTH_MAX: usize = 70;
+const BLOCK_DEPTH_MAX: usize = YAML_DEPTH_MAX + 10;
 
 /// How long a key of `key: value` is written. YAML allows 1 024 characters; a longer key is marked
 /// as one, `? key : value`.
@@ -121,7 +122,8 @@ fn flow_value(value: &Value) -> String {
             let items: Vec<String> = items.iter().map(flow_value).collect();
             format!("[{}]", items.join(", "))
         }
-        Value::Object(_) => "null".to_owned(),
+        // A map without pairs: braces cannot stand in the data.
+        Value::Object(_) => "!!map".to_owned(),
         other => other.to_string(),
     }
 }

@@ -87,6 +87,18 @@ fn the_commonest_mistakes_get_a_hint() {
             "did you mean `diamond`?",
         ),
         ("graph TD\nA@{ label: [ }", 2, 2, "YAML"),
+        ("graph TD\nA@{ label: !x }", 2, 2, "the tag `!x`"),
+        ("graph TD\nA@{ w: 1, w: 2 }", 2, 2, "`w` is given twice"),
+        ("graph TD\nA@{\n\tw: 1\n}", 2, 2, "a tab cannot indent"),
+        ("graph TD\nA@{\n  : 1\n}", 2, 2, "no key before it"),
+        (
+            "graph TD\nA@{ label: \"x }\nB",
+            2,
+            2,
+            "`@{` is never closed",
+        ),
+        ("graph TD\n-->B", 2, 1, "Expected a node"),
+        ("\"\"graph TD\nA", 1, 3, "does not begin with `graph`"),
         (
             "graph TD\nA-->B\nlinkStyle 3 stroke:red",
             3,

@@ -56,6 +56,26 @@ fn a_product_of_many_nodes_is_refused_before_it_is_built() {
 }
 
 #[test]
+fn aliases_that_multiply_are_refused_with_the_limit_named() {
+    let mut source = "graph TD\nA@{\n  a0: &a0 [x]\n".to_owned();
+    for at in 1..30 {
+        let list = vec![format!("*a{}", at - 1); 10].join(", ");
+        source.push_str(&format!("  a{at}: &a{at} [{list}]\n"));
+    }
+    let error = check(&format!("{source}}}")).unwrap_err();
+    assert!(error.contains("YAML_VALUES_MAX = 100000"), "{error}");
+}
+
+#[test]
+fn data_that_nests_is_refused_with_the_limit_named() {
+    let lists = "[".repeat(150) + &"]".repeat(150);
+    let error = check(&format!("graph TD\nA@{{ a: {lists} }}")).unwrap_err();
+    assert!(error.contains("YAML_DEPTH_MAX = 100"), "{error}");
+    let source = format!("graph TD\nA@{{ a: {} }}", "[".repeat(100_000));
+    assert!(check(&source).is_err());
+}
+
+#[test]
 fn a_text_beyond_the_limit_is_not_read() {
     let error = check(&" ".repeat(mermaid::SOURCE_BYTES_MAX + 1)).unwrap_err();
     assert!(error.contains("SOURCE_BYTES_MAX"), "{error}");

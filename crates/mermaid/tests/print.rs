@@ -76,6 +76,12 @@ fn awkward_sources_survive_printing() {
         "graph TD\nsubgraph a\nsubgraph b[B]\nsubgraph a[A]\nx\nend\ndirection LR\ny\nend\nend",
         "graph TD\nsubgraph a\nend\nsubgraph b\nend\nsubgraph a\nsubgraph b\nend\nend",
         "graph TD\nsubgraph a\nsubgraph b\nsubgraph c\nsubgraph a\nend\nend\nend\nend",
+        "graph TD\nsubgraph click\n s1>\"x\"] \n  end\nA --> B",
+        "graph TD\nsubgraph a\"b\"[T]\nA\nend",
+        "graph TD\nA[x]@{ icon: y, label: \"\\u0041\" }",
+        "graph TD\nA@{ icon: y, label: A, labelType: text }",
+        "graph TD\nA@{ label: '@{' }",
+        "graph TD\nA@{\n  a: !!map\n  b: 1\n}",
     ] {
         let document = mermaid::parse(source).unwrap_or_else(|e| panic!("{}", e.report("source")));
         assert_eq!(survives(document.diagram()), Ok(()), "{source}");
@@ -86,7 +92,7 @@ fn awkward_sources_survive_printing() {
 #[test]
 fn deep_data_survives_printing() {
     let mut accepted = 0;
-    for depth in 1..80 {
+    for depth in 1..110 {
         let mut data = String::new();
         for at in 1..=depth {
             data.push_str(&" ".repeat(at));
@@ -99,7 +105,7 @@ fn deep_data_survives_printing() {
         accepted = depth;
         assert_eq!(survives(document.diagram()), Ok(()), "{source}");
     }
-    assert!((50..79).contains(&accepted), "{accepted}");
+    assert_eq!(accepted, 98);
 }
 
 /// YAML lets `key: value` have a key of 1 024 characters at most, as it is written.

@@ -226,7 +226,7 @@ impl<'t> Lexer<'t> {
             return Some(found);
         }
         if rest.starts_with("@{") {
-            return self.push(State::ShapeData, 2, Some(Kind::ShapeData));
+            return self.push(State::ShapeData, 2, Some(Kind::DataOpen));
         }
         if let Some(bytes) = word_and_space(rest, "call") {
             return self.push(State::CallbackName, bytes, None);
