@@ -42,23 +42,10 @@ impl Register {
         added.map_err(explained)
     }
 
-    /// Adds users whose names are free; where one of them is taken, nobody is added.
+    /// Adds users, all of them or none.
     pub fn add_all(&self, users: &[User]) -> Result<(), Error> {
-        self.runtime.block_on(async {
-            for user in users {
-                user.check().map_err(explained)?;
-                let taken = self.store.user(&user.slug).await.map_err(explained)?;
-                if taken.is_some() {
-                    let message = format!("there is a user `{}` already", user.slug);
-                    let hint = "look at them with `drawloom users list`, and rename one of the two";
-                    return Err(Error::new(Code::Conflict, message).hint(hint));
-                }
-            }
-            for user in users {
-                self.store.add_user(user).await.map_err(explained)?;
-            }
-            Ok(())
-        })
+        let added = self.runtime.block_on(self.store.add_users(users));
+        added.map(|_| ()).map_err(explained)
     }
 
     /// All of them, by slug.

@@ -209,9 +209,18 @@ pub enum Who {
 
 /// The port behind which users are kept.
 pub trait People: Send + Sync {
-    /// Adds a user; their revision and times are set here. A slug or an address that is taken is a
-    /// [`Kind::Conflict`].
-    fn add_user<'a>(&'a self, user: &'a User) -> Kept<'a, User>;
+    /// Adds users, all of them or none; their revisions and times are set here. A slug or an address
+    /// that is taken is a [`Kind::Conflict`].
+    fn add_users<'a>(&'a self, users: &'a [User]) -> Kept<'a, Vec<User>>;
+
+    /// Adds one user.
+    fn add_user<'a>(&'a self, user: &'a User) -> Kept<'a, User> {
+        Box::pin(async move {
+            let added = self.add_users(std::slice::from_ref(user)).await?;
+            let added = added.into_iter().next();
+            added.ok_or_else(|| no_user(&user.slug))
+        })
+    }
 
     /// The user of this slug.
     fn user<'a>(&'a self, slug: &'a Slug) -> Kept<'a, Option<User>>;

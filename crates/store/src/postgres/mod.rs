@@ -206,6 +206,19 @@ impl Postgres {
         }
     }
 
+    /// Changes something with several statements, all of them or none. The number of the first one that
+    /// changed nothing, if there is one: then nothing is changed at all.
+    async fn change_all(&self, statements: Vec<(&'static str, Values)>) -> Result<Option<usize>> {
+        let mut line = self.line().await;
+        let mut tries = 1;
+        loop {
+            match change_all_once(&mut line, &statements).await {
+                Err(error) if error.kind() == Kind::Lost && tries < TRIES_MAX => tries += 1,
+                done => return done,
+            }
+        }
+    }
+
     /// The connection, with no transaction on it: whoever was interrupted may have left one.
     async fn line(&self) -> MutexGuard<'_, Line> {
         let mut line = self.inner.line.lock().await;
@@ -279,6 +292,28 @@ async fn change_once(line: &mut Line, sql: &'static str, values: Values) -> Resu
             Err(error)
         }
     }
+}
+
+async fn change_all_once(
+    line: &mut Line,
+    statements: &[(&'static str, Values)],
+) -> Result<Option<usize>> {
+    line.begin().await?;
+    for (at, (sql, values)) in statements.iter().enumerate() {
+        match line.fetch(sql, values.clone()).await {
+            Ok(rows) if rows.is_empty() => {
+                line.roll_back().await;
+                return Ok(Some(at));
+            }
+            Ok(_) => {}
+            Err(error) => {
+                line.roll_back().await;
+                return Err(error);
+            }
+        }
+    }
+    line.commit(None).await?;
+    Ok(None)
 }
 
 fn settings(address: &str) -> Result<PgConnectOptions> {

@@ -33,33 +33,25 @@ const EDIT: &str = "UPDATE users SET display_name = $1, role = $2, is_active = $
      (SELECT 1 FROM users AS other WHERE other.email_key = $6 AND other.slug <> $10) RETURNING true";
 
 impl People for Postgres {
-    fn add_user<'a>(&'a self, user: &'a User) -> Kept<'a, User> {
+    fn add_users<'a>(&'a self, users: &'a [User]) -> Kept<'a, Vec<User>> {
         Box::pin(async move {
-            user.check()?;
+            users.iter().try_for_each(User::check)?;
             let now_ms = self.now_ms();
-            let added = User {
+            let as_added = |user: &User| User {
                 revision: 1,
                 created_ms: now_ms,
                 updated_ms: now_ms,
                 ..user.cleaned(|text| self.clean(text))
             };
-            let values = Values::of(added.slug.as_str())
-                .and(&added.display_name)
-                .and(added.role.as_str())
-                .and(added.is_active)
-                .and(added.is_agent())
-                .and(added.email())
-                .and(added.email().map(str::to_lowercase))
-                .and(added.agent_prompt())
-                .and(integer(added.revision))
-                .and(integer(added.created_ms));
-            let inserted = self.change(ADD, values).await?;
-            match (inserted.is_empty(), added.email()) {
-                (false, _) => Ok(added),
-                (true, Some(email)) if self.found_user(&added.slug).await?.is_none() => {
-                    Err(email_taken(email))
-                }
-                (true, _) => Err(slug_taken(&added.slug)),
+            let added: Vec<User> = users.iter().map(as_added).collect();
+            let statements = added.iter().map(|user| (ADD, insertion(user)));
+            let taken = self.change_all(statements.collect()).await?;
+            match taken.and_then(|at| added.get(at)) {
+                None => Ok(added),
+                Some(user) => Err(match (user.email(), self.found_user(&user.slug).await?) {
+                    (Some(email), None) => email_taken(email),
+                    _ => slug_taken(&user.slug),
+                }),
             }
         })
     }
@@ -110,6 +102,20 @@ impl People for Postgres {
             })
         })
     }
+}
+
+/// What is kept of a user who is added.
+fn insertion(added: &User) -> Values {
+    Values::of(added.slug.as_str())
+        .and(&added.display_name)
+        .and(added.role.as_str())
+        .and(added.is_active)
+        .and(added.is_agent())
+        .and(added.email())
+        .and(added.email().map(str::to_lowercase))
+        .and(added.agent_prompt())
+        .and(integer(added.revision))
+        .and(integer(added.created_ms))
 }
 
 impl Postgres {

@@ -1,7 +1,7 @@
 //! Users in SQLite.
 
-use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{Connection as _, Row as _};
 
 use super::{Store, count, integer};
 use crate::error::Result;
@@ -13,42 +13,21 @@ const COLUMNS: &str = "slug, display_name, role, is_active, is_agent, email, age
                        created_ms, updated_ms";
 
 impl People for Store {
-    fn add_user<'a>(&'a self, user: &'a User) -> Kept<'a, User> {
+    fn add_users<'a>(&'a self, users: &'a [User]) -> Kept<'a, Vec<User>> {
         Box::pin(async move {
-            user.check()?;
-            let now_ms = count(self.now_ms());
-            let added = User {
-                revision: 1,
-                created_ms: now_ms,
-                updated_ms: now_ms,
-                ..user.cleaned(|text| self.clean(text).into_owned())
-            };
+            users.iter().try_for_each(User::check)?;
             let mut connection = self.inner.connection.lock().await;
-            let inserted = sqlx::query(
-                "INSERT INTO users (slug, display_name, role, is_active, is_agent, email, email_key, \
-                 agent_prompt, revision, created_ms, updated_ms) \
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10) ON CONFLICT DO NOTHING",
-            )
-            .bind(added.slug.as_str())
-            .bind(&added.display_name)
-            .bind(added.role.as_str())
-            .bind(added.is_active)
-            .bind(added.is_agent())
-            .bind(added.email())
-            .bind(added.email().map(str::to_lowercase))
-            .bind(added.agent_prompt())
-            .bind(integer(added.revision))
-            .bind(integer(added.created_ms))
-            .execute(&mut *connection)
-            .await
-            .map_err(|cause| self.fault().of(&cause))?;
-            match (inserted.rows_affected(), added.email()) {
-                (0, Some(email)) if self.found(&mut connection, &added.slug).await?.is_none() => {
-                    Err(email_taken(email))
-                }
-                (0, _) => Err(slug_taken(&added.slug)),
-                _ => Ok(added),
+            let begun = connection.begin_with("BEGIN IMMEDIATE").await;
+            let mut whole = begun.map_err(|cause| self.fault().of(&cause))?;
+            let mut added = Vec::new();
+            for user in users {
+                added.push(self.insert_user(&mut whole, user).await?);
             }
+            whole
+                .commit()
+                .await
+                .map_err(|cause| self.fault().of(&cause))?;
+            Ok(added)
         })
     }
 
@@ -121,6 +100,41 @@ impl People for Store {
 }
 
 impl Store {
+    async fn insert_user(&self, whole: &mut SqliteConnection, user: &User) -> Result<User> {
+        let now_ms = count(self.now_ms());
+        let added = User {
+            revision: 1,
+            created_ms: now_ms,
+            updated_ms: now_ms,
+            ..user.cleaned(|text| self.clean(text).into_owned())
+        };
+        let inserted = sqlx::query(
+            "INSERT INTO users (slug, display_name, role, is_active, is_agent, email, email_key, \
+             agent_prompt, revision, created_ms, updated_ms) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10) ON CONFLICT DO NOTHING",
+        )
+        .bind(added.slug.as_str())
+        .bind(&added.display_name)
+        .bind(added.role.as_str())
+        .bind(added.is_active)
+        .bind(added.is_agent())
+        .bind(added.email())
+        .bind(added.email().map(str::to_lowercase))
+        .bind(added.agent_prompt())
+        .bind(integer(added.revision))
+        .bind(integer(added.created_ms))
+        .execute(&mut *whole)
+        .await
+        .map_err(|cause| self.fault().of(&cause))?;
+        match (inserted.rows_affected(), added.email()) {
+            (0, Some(email)) if self.found(whole, &added.slug).await?.is_none() => {
+                Err(email_taken(email))
+            }
+            (0, _) => Err(slug_taken(&added.slug)),
+            _ => Ok(added),
+        }
+    }
+
     async fn found(&self, connection: &mut SqliteConnection, slug: &Slug) -> Result<Option<User>> {
         let text = format!("SELECT {COLUMNS} FROM users WHERE slug = $1");
         let row = sqlx::query(sqlx::AssertSqlSafe(text))

@@ -6,6 +6,7 @@ use crate::place::{Place, on_both};
 
 on_both!(
     users_are_kept_unique_and_edited_by_who_has_seen_them,
+    several_are_added_or_none,
     users_are_there_when_the_database_is_opened_again,
     of_two_edits_at_once_one_is_kept,
     of_two_who_take_an_address_at_once_one_has_it,
@@ -121,6 +122,26 @@ async fn users_are_kept_unique_and_edited_by_who_has_seen_them(place: &Place) {
     check_kept(&*store).await;
     check_unique(&*store).await;
     check_edits(&*store).await;
+}
+
+async fn several_are_added_or_none(place: &Place) {
+    let store = place.open().await;
+    store.add_user(&person("ada", "a@x.org")).await.unwrap();
+    for (second, kind) in [
+        (agent("ada", "Do."), Kind::Conflict),
+        (person("eve", "A@X.org"), Kind::Conflict),
+        (agent("new", "Do."), Kind::Conflict),
+        (agent("eve", " "), Kind::Invalid),
+    ] {
+        let refused = store.add_users(&[agent("new", "Do."), second]).await;
+        assert_eq!(refused.unwrap_err().kind(), kind);
+        assert_eq!(store.users(Who::Everybody).await.unwrap().len(), 1);
+    }
+    assert_eq!(store.add_users(&[]).await.unwrap(), []);
+    let both = [agent("new", "Do."), person("eve", "e@x.org")];
+    let added = store.add_users(&both).await.unwrap();
+    assert_eq!(added.len(), 2);
+    assert_eq!(store.users(Who::Everybody).await.unwrap().len(), 3);
 }
 
 async fn users_are_there_when_the_database_is_opened_again(place: &Place) {
