@@ -14,7 +14,7 @@ use llm::{Message, Output, Request, Response, Stop};
 use transport::{CommandMode, Mode, Silent};
 
 use super::purse::{Asks, within_budget};
-use super::{Executor, Hands, Job, Working, class_of, failed, failed_by, invalid, on_a_thread};
+use super::{Executor, Job, Working, class_of, failed, failed_by, invalid, on_a_thread};
 use super::{over_budget, unknown_settings};
 use crate::ai::{self, Answerer, Company, Errand, Wish, model, question};
 
@@ -30,7 +30,8 @@ impl Executor for AiInteraction {
 
     fn execute<'a>(&'a self, job: &'a Job) -> Working<'a> {
         Box::pin(async move {
-            let mode = match mode(&job.hands) {
+            let hands = &job.hands;
+            let mode = match ai::mode(&hands.project, &hands.surroundings, &hands.wish) {
                 Ok(mode) => mode,
                 Err(error) => return failed_by(&error),
             };
@@ -127,12 +128,6 @@ fn shortened(text: &str) -> String {
         ));
     }
     shown
-}
-
-fn mode(hands: &Hands) -> Result<Mode, crate::Error> {
-    let mut setup = hands.project.settings.ai.clone();
-    setup.mode = hands.wish.mode.unwrap_or(setup.mode);
-    Ok(ai::choice(&setup, &hands.surroundings)?.way.mode())
 }
 
 /// A model, held to the envelope of a reply where its provider can do that.

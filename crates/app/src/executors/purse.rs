@@ -23,9 +23,12 @@ use crate::ai::Wish;
 use crate::tasks::clock::SystemClock;
 
 /// How often it is looked what others have spent meanwhile.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// How many runs of a day are added up, and how many tasks of one of them.
+const LOOK_EVERY_MS: u64 = 2_000;
+/// How many of the newest runs are added up for a day: first, and at most. Those that have not ended
+/// are added up as well.
+const RUNS_FIRST: usize = 1_000;
 const RUNS_MAX: usize = 100_000;
+/// How many tasks of one of them.
 const TASKS_MAX: usize = 20_000;
 /// How many events are read at a time.
 const EVENTS_MAX: usize = 5_000;
@@ -33,18 +36,36 @@ const DAY_MS: u64 = 86_400_000;
 /// How the sentence about a step's own budget begins, by which it is found among the events.
 const OF_STEP: &str = "The step's `budget.";
 
-/// What attempts of this process have paid, and no report says yet. What an attempt paid that was
-/// stopped before it could say so stays until the next attempt of its task reports it.
+/// What this process knows of spending: what its attempts have paid and no report says yet, and what
+/// the day had spent when it was last looked up. What an attempt paid that was stopped before it could
+/// say so stays until the next attempt of its task reports it.
 #[derive(Debug, Default)]
-pub(crate) struct Till(Mutex<BTreeMap<TaskId, Spent>>);
+pub(crate) struct Till(Mutex<Drawer>);
+
+#[derive(Debug, Default)]
+struct Drawer {
+    unreported: BTreeMap<TaskId, Spent>,
+    day: Day,
+}
+
+/// What all runs have spent in a day.
+#[derive(Clone, Copy, Debug, Default)]
+struct Day {
+    looked_ms: u64,
+    spent: Spent,
+}
 
 impl Till {
     /// What was paid for a task; whoever takes it reports it.
     pub(crate) fn take(&self, task: &TaskId) -> Spent {
-        self.lock().remove(task).unwrap_or_default()
+        let mut drawer = self.lock();
+        let paid = drawer.unreported.remove(task).unwrap_or_default();
+        // It is in the store the next time somebody looks.
+        drawer.day.spent = sum(drawer.day.spent, paid);
+        paid
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<TaskId, Spent>> {
+    fn lock(&self) -> MutexGuard<'_, Drawer> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -83,7 +104,7 @@ pub(super) async fn within_budget<W: Future<Output = Report>>(
     let mut report = loop {
         tokio::select! {
             report = &mut work => break report,
-            () = tokio::time::sleep(LOOK_EVERY) => {
+            () = tokio::time::sleep(Duration::from_millis(LOOK_EVERY_MS)) => {
                 // What was known before holds until the store can be asked again.
                 let _ = purse.look().await;
             }
@@ -100,7 +121,10 @@ pub(super) async fn within_budget<W: Future<Output = Report>>(
             .max(whole.micros.saturating_sub(job.task.spent.micros)),
     };
     let refused = purse.books().refused.take();
-    if let (Outcome::Failed(_), Some(reason)) = (&report.outcome, refused) {
+    // In our words, by which it is known later whose budget it was.
+    if let (Outcome::Failed(_) | Outcome::OverBudget { .. }, Some(reason)) =
+        (&report.outcome, refused)
+    {
         report.outcome = Outcome::OverBudget { reason };
     }
     report
@@ -119,7 +143,6 @@ struct Purse {
 #[derive(Clone, Debug, Default)]
 struct Books {
     run: Spent,
-    day: Spent,
     /// Why a call was not made.
     refused: Option<String>,
 }
@@ -171,10 +194,15 @@ impl Purse {
         self.look_at_day().await
     }
 
+    /// One look serves all attempts of this process for a while, unless a day has begun meanwhile.
     async fn look_at_day(&self) -> Result<(), StoreError> {
-        if self.has(Whose::Day) {
-            let day = of_day(&*self.hands.store, SystemClock.now_ms()).await?;
-            self.books().day = day;
+        let now_ms = SystemClock.now_ms();
+        let known = self.hands.till.lock().day.looked_ms;
+        let is_fresh = now_ms.abs_diff(known) < LOOK_EVERY_MS && now_ms / DAY_MS == known / DAY_MS;
+        if self.has(Whose::Day) && !is_fresh {
+            let spent = of_day(&*self.hands.store, now_ms).await?;
+            let looked_ms = now_ms;
+            self.hands.till.lock().day = Day { looked_ms, spent };
         }
         Ok(())
     }
@@ -185,9 +213,10 @@ impl Purse {
 
     /// Why a call that may cost this much is not to be made, if it is not.
     fn refusal(&self, expected: Cost) -> Option<String> {
-        let books = self.books().clone();
-        let (mut task, mut run, mut day) = (self.before, books.run, books.day);
-        for (other, spent) in self.hands.till.lock().iter() {
+        let (mut task, mut run) = (self.before, self.books().run);
+        let drawer = self.hands.till.lock();
+        let mut day = drawer.day.spent;
+        for (other, spent) in &drawer.unreported {
             day = sum(day, *spent);
             if other.run == self.task.run {
                 run = sum(run, *spent);
@@ -196,6 +225,7 @@ impl Purse {
                 task = sum(task, *spent);
             }
         }
+        drop(drawer);
         self.caps.iter().find_map(|cap| {
             let spent = match cap.whose {
                 Whose::Task => task,
@@ -227,8 +257,8 @@ impl llm::budget::Purse for Purse {
     fn pay(&self, entry: &Entry) {
         let micros = entry.cost.micro_usd().unwrap_or_default();
         let tokens = entry.usage.total();
-        let mut till = self.hands.till.lock();
-        let paid = till.entry(self.task.clone()).or_default();
+        let mut drawer = self.hands.till.lock();
+        let paid = drawer.unreported.entry(self.task.clone()).or_default();
         *paid = sum(*paid, Spent { tokens, micros });
     }
 }
@@ -348,16 +378,18 @@ async fn allowed(store: &dyn Store, task: &TaskId) -> Result<u64, StoreError> {
 /// day of its last attempt.
 async fn of_day(store: &dyn Store, now_ms: u64) -> Result<Spent, StoreError> {
     let today = now_ms - now_ms % DAY_MS;
-    let mut runs: BTreeMap<RunId, RunRow> = BTreeMap::new();
-    let newest = store.runs(None, RUNS_MAX).await?;
-    let is_all = newest.len() < RUNS_MAX;
-    runs.extend(newest.into_iter().map(|run| (run.id.clone(), run)));
-    if !is_all {
-        for status in [RunStatus::Running, RunStatus::Paused] {
-            let open = store.runs(Some(status), RUNS_MAX).await?;
-            runs.extend(open.into_iter().map(|run| (run.id.clone(), run)));
-        }
+    let mut newest = store.runs(None, RUNS_FIRST).await?;
+    let mut max = RUNS_FIRST;
+    while newest.len() == max && max < RUNS_MAX && newest.iter().all(|run| run.created_ms >= today)
+    {
+        max *= 10;
+        newest = store.runs(None, max).await?;
     }
+    let mut runs: BTreeMap<RunId, RunRow> = BTreeMap::new();
+    for status in [RunStatus::Running, RunStatus::Paused] {
+        newest.extend(store.runs(Some(status), RUNS_MAX).await?);
+    }
+    runs.extend(newest.into_iter().map(|run| (run.id.clone(), run)));
     let mut day = Spent::default();
     for run in runs
         .into_values()

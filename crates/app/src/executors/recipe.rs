@@ -97,7 +97,10 @@ fn carry_out(hands: &Hands, wish: Wish, fields: &Map<String, Value>, cancel: Can
 fn request(hands: &Hands, fields: &Map<String, Value>, cancel: Cancel) -> Request {
     let settings = &hands.project.settings;
     let values = fields.get("values").and_then(Value::as_object);
-    let named = values.into_iter().flatten().map(|(name, value)| {
+    // What is not known here is left to the recipe: its default, or its refusal.
+    let known = values.into_iter().flatten();
+    let known = known.filter(|(_, value)| !value.is_null());
+    let named = known.map(|(name, value)| {
         let words = match value {
             Value::Array(items) => items.iter().map(word).collect(),
             value => vec![word(value)],

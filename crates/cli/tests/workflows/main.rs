@@ -22,12 +22,26 @@ mod project;
 )]
 #[path = "../tasks/model.rs"]
 mod model;
+#[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../../../vcs/tests/vcs/peer.rs"]
+mod peer;
+#[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../tasks/workshop.rs"]
+mod workshop;
+#[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../builds/yard.rs"]
+mod yard;
 
 mod weave;
 
 mod answering;
+mod budgets;
+mod building;
 mod calling;
 mod ends;
 mod exchanging;
+mod forms;
 mod killing;
+mod limits;
+mod replies;
 mod wrong;

@@ -1,22 +1,31 @@
 //! A project for workflows, and what its runs print.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::model::{Format, Model, Say, Script};
 use crate::project::{Project, Ran};
+use crate::workshop;
 
 /// A project whose `[ai]` is a model that says what the script says.
 pub(crate) fn with_model(script: Script) -> (Project, Model) {
-    let model = Model::start(Format::OpenAi, script);
-    let project = bare();
-    let settings = format!(
-        "[ai]\nmode = \"api\"\nprovider = \"openai\"\nmodel = \"m\"\nbase_url = \"{}\"\n\
-         api_key = \"sk-scripted-123456\"\n\n[ai.retry]\nattempts_max = 2\nfirst_wait_ms = 10\n\n\
-         [agent.sandbox]\nkind = \"none\"\n",
-        model.url
-    );
-    project.write("drawloom.toml", &settings);
+    with_settings(Format::OpenAi, script, "")
+}
+
+/// The same in one of the formats, with more settings.
+pub(crate) fn with_settings(format: Format, script: Script, more: &str) -> (Project, Model) {
+    let model = Model::start(format, script);
+    let settings = format!("[agent.sandbox]\nkind = \"none\"\n\n{more}");
+    let project = workshop::project(format, &model, &settings);
     (project, model)
+}
+
+/// A diagram with what its steps are told.
+pub(crate) fn diagram(lines: &str, steps: &[(&str, Value)]) -> String {
+    let told: String = steps
+        .iter()
+        .map(|(step, config)| format!("%% @{step}: {config}\n"))
+        .collect();
+    format!("graph TD\n{lines}\n%% === WORKFLOW_CONFIG ===\n{told}%% === END_CONFIG ===\n")
 }
 
 /// A project in which nobody answers, and commands run without a sandbox: what holds them is tested
@@ -41,6 +50,18 @@ pub(crate) fn said(status: &str, output: &str, next: &str) -> Say {
          ## Metadata\n```json\n{{\"confidence\": 0.9, \"suggested_tags\": [], \"suggested_next_stage\": \"K\"}}\n```\n"
     );
     Say::Text(text.leak())
+}
+
+/// A reply in the form that providers are held to.
+pub(crate) fn enveloped(status: &str, output: Value, next: &str) -> Say {
+    let reply = json!({
+        "status": status, "summary": "Done.", "output": output, "next_action": next,
+        "next_action_reason": "for a reason",
+        "metadata": {
+            "confidence": 0.9, "suggested_tags": ["tagged"], "suggested_next_stage": null,
+        },
+    });
+    Say::Text(reply.to_string().leak())
 }
 
 /// The lines of a `--json` run.
@@ -93,4 +114,18 @@ pub(crate) fn way(ran: &Ran) -> String {
         }
     }
     way.join(" ")
+}
+
+/// How a run stands: its status, and why.
+#[track_caller]
+pub(crate) fn standing(project: &Project) -> (String, String) {
+    let shown = document(&project.run("runs show last --json"));
+    let text = |name: &str| shown["run"][name].as_str().unwrap_or_default().to_owned();
+    (text("status"), text("reason"))
+}
+
+/// A task of the last run.
+#[track_caller]
+pub(crate) fn task(project: &Project, step: &str) -> Value {
+    document(&project.run(&format!("tasks show last/{step} --json")))["task"].clone()
 }

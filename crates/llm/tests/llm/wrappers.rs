@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use llm::budget::{Budget, Entry, Ledger, Limit, Meter, Metered, Spent};
+use llm::budget::{Budget, Entry, Ledger, Limit, Meter, Metered, Purse, Spent};
 use llm::price::{Prices, Rates};
 use llm::record::{Record, Replay, Tape, name};
 use llm::retry::{Retry, RetryLimits};
@@ -449,6 +449,66 @@ async fn the_budget_is_kept_before_each_call() {
         .unwrap_err();
     assert!(error.to_string().contains("10 tokens are spent"), "{error}");
     assert_eq!(server.received().len(), 2);
+}
+
+/// Pays for so many calls, and notes what each was expected to cost and has cost.
+#[derive(Debug)]
+struct Allowance {
+    calls_max: usize,
+    seen: Mutex<Vec<(&'static str, Cost)>>,
+}
+
+impl Purse for Allowance {
+    fn allow(&self, expected: Cost) -> Result<(), llm::Error> {
+        let mut seen = self.seen.lock().unwrap();
+        seen.push(("allow", expected));
+        let paid = seen.iter().filter(|(what, _)| *what == "pay").count();
+        match paid < self.calls_max {
+            true => Ok(()),
+            false => Err(llm::Error::new(
+                Code::BudgetExceeded,
+                "all is spent",
+                "Wait.",
+            )),
+        }
+    }
+
+    fn pay(&self, entry: &Entry) {
+        self.seen.lock().unwrap().push(("pay", entry.cost));
+    }
+}
+
+#[tokio::test]
+async fn a_purse_is_asked_before_each_call_and_told_after_it() {
+    let server = Scripted::start(vec![good()]);
+    let purse = Arc::new(Allowance {
+        calls_max: 1,
+        seen: Mutex::default(),
+    });
+    let meter = Meter::new(Budget::default(), prices(), Spent::default());
+    let meter = Arc::new(meter.with_purse(Some(Arc::<Allowance>::clone(&purse))));
+    let model = metered(&server, &meter);
+    ask(&model, &short("m"), &mut Watcher::new(Mode::Whole))
+        .await
+        .unwrap();
+    let error = ask(&model, &short("mystery"), &mut Watcher::new(Mode::Whole))
+        .await
+        .unwrap_err();
+    assert_eq!(error.code, Code::BudgetExceeded);
+    assert_eq!(
+        server.received().len(),
+        1,
+        "nothing is sent that is not paid"
+    );
+    let seen = purse.seen.lock().unwrap();
+    let words: Vec<&str> = seen.iter().map(|(what, _)| *what).collect();
+    assert_eq!(words, ["allow", "pay", "allow"]);
+    assert_ne!(seen[0].1, Cost::Unknown);
+    assert_eq!(
+        seen[2].1,
+        Cost::Unknown,
+        "a price that nobody knows is said to be so"
+    );
 }
 
 #[derive(Clone, Default)]

@@ -1,0 +1,203 @@
+//! What a reply leads to, word by word.
+
+use serde_json::{Value, json};
+
+use crate::model::{Format, Say, Script};
+use crate::project::Project;
+use crate::weave::{diagram, document, enveloped, lines, result, said, standing, task};
+use crate::weave::{with_model, with_settings};
+
+fn one(config: Value) -> String {
+    diagram(
+        "A[One] --> B[After]",
+        &[("A", config), ("B", json!({ "handler": "no_op" }))],
+    )
+}
+
+/// The tasks that wait for a person.
+#[track_caller]
+fn inbox(project: &Project) -> Vec<Value> {
+    let listed = document(&project.run("tasks list --mine --json"));
+    listed["tasks"].as_array().unwrap().clone()
+}
+
+#[test]
+fn what_a_person_must_decide_waits_for_one() {
+    let never = json!({ "retry": { "attempts": 1 } });
+    let unsure = json!({ "confidence": 0.95 });
+    for (status, next, config, kind, says) in [
+        (
+            "BLOCKED",
+            "COMPLETE",
+            &never,
+            "asked",
+            "BLOCKED: for a reason",
+        ),
+        (
+            "SUCCESS",
+            "ESCALATE",
+            &never,
+            "asked",
+            "ESCALATE: for a reason",
+        ),
+        ("SUCCESS", "HOLD", &never, "asked", "HOLD: for a reason"),
+        (
+            "SUCCESS",
+            "COMPLETE",
+            &unsure,
+            "review",
+            "sure to 0.9, the step wants 0.95",
+        ),
+    ] {
+        let script: Script = vec![("", vec![enveloped(status, json!("so far"), next)])];
+        let (project, model) = with_model(script);
+        project.write("one.mmd", &one(config.clone()));
+        let ran = project.run("workflow start one.mmd --wait --json");
+        assert_eq!(ran.exit, 2, "{status} {next}: {}{}", ran.out, ran.err);
+        let waiting = inbox(&project);
+        assert_eq!(waiting.len(), 1, "{waiting:?}");
+        let hold = &waiting[0]["hold"];
+        assert_eq!(hold["kind"], kind, "{status} {next}: {hold}");
+        assert!(
+            hold["reason"].as_str().unwrap().contains(says),
+            "{says}: {hold}"
+        );
+        assert_eq!(waiting[0]["status"], "on_hold");
+        assert_eq!(
+            waiting[0]["output"], "so far",
+            "it is shown to whoever decides"
+        );
+        assert_eq!(project.run("tasks answer last/A --accept").exit, 0);
+        let ran = project.run("runs resume last --wait --json");
+        assert_eq!(result(&ran)["output"], "so far", "{}", ran.err);
+        assert_eq!(model.received().len(), 1);
+    }
+}
+
+#[test]
+fn a_part_is_flagged_and_tags_are_taken_over() {
+    let script: Script = vec![("", vec![enveloped("PARTIAL", json!("half"), "COMPLETE")])];
+    let (project, _model) = with_model(script);
+    project.write("one.mmd", &one(json!({ "tags": ["mine"] })));
+    let ran = project.run("workflow start one.mmd --wait --json");
+    assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
+    let task = task(&project, "A");
+    assert_eq!(task["partial"], true, "{task}");
+    assert_eq!(task["status"], "completed");
+    let tags = task["tags"].as_array().unwrap();
+    assert!(
+        tags.contains(&json!("mine")) && tags.contains(&json!("tagged")),
+        "{task}"
+    );
+}
+
+#[test]
+fn failed_is_failed_and_is_not_asked_again() {
+    let script: Script = vec![("", vec![enveloped("FAILED", json!(""), "COMPLETE")])];
+    let (project, model) = with_model(script);
+    project.write("one.mmd", &one(json!({})));
+    let ran = project.run("workflow start one.mmd --wait");
+    assert_ne!(ran.exit, 0, "{}", ran.err);
+    let (status, reason) = standing(&project);
+    assert_eq!(status, "paused");
+    assert!(reason.contains("FAILED: for a reason"), "{reason}");
+    assert_eq!(task(&project, "A")["failure"]["class"], "failed");
+    assert_eq!(model.received().len(), 1);
+}
+
+#[test]
+fn turns_come_to_an_end() {
+    let script: Script = vec![("", vec![said("PARTIAL", "half", "CONTINUE")])];
+    let (project, model) = with_model(script);
+    project.write("one.mmd", &one(json!({})));
+    let ran = project.run("workflow start one.mmd --wait");
+    assert_eq!(ran.exit, 2, "{}", ran.err);
+    assert!(ran.err.contains("TURNS_MAX = 5"), "{}", ran.err);
+    assert_eq!(model.received().len(), 6, "the first, and five more");
+    assert_eq!(inbox(&project)[0]["output"], "half");
+}
+
+#[test]
+fn a_reply_that_cannot_be_read_is_quoted_twice_and_never_taken() {
+    let schema = json!({ "type": "object", "required": ["score"] });
+    for (reply, says) in [
+        (
+            "I did it!",
+            "There is neither a `## Status` section nor a JSON object",
+        ),
+        (
+            r#"{"status": "DONE", "summary": "", "output": "", "next_action": "COMPLETE"}"#,
+            "`status` is none of SUCCESS",
+        ),
+        (
+            r#"{"status": "SUCCESS", "output": {"sore": 1}, "next_action": "COMPLETE"}"#,
+            "does not fit its schema",
+        ),
+        (
+            r#"{"status": "SUCCESS", "output": {"score": 1}}"#,
+            "`next_action` is missing",
+        ),
+    ] {
+        let settings = "";
+        let script: Script = vec![("", vec![Say::Text(reply)])];
+        let (project, model) = with_settings(Format::OpenAi, script, settings);
+        let config = json!({ "retry": { "attempts": 1 }, "outputSchema": schema });
+        project.write("one.mmd", &one(config));
+        let ran = project.run("workflow start one.mmd --wait --json");
+        assert_eq!(ran.exit, 1, "{}{}", ran.out, ran.err);
+        let failure = task(&project, "A")["failure"].clone();
+        assert_eq!(failure["class"], "unparsable_reply", "{failure}");
+        let received = model.received();
+        assert_eq!(received.len(), 3, "{says}");
+        let messages = received[2]["messages"].as_array().unwrap();
+        assert_eq!(messages.len(), 5, "the whole talk is sent");
+        for correction in [&messages[2], &messages[4]] {
+            assert!(
+                correction.to_string().contains(says),
+                "{says}: {correction}"
+            );
+        }
+        assert!(
+            messages[1].to_string().contains(&reply[2..6]),
+            "with what was said"
+        );
+        let ended = lines(&ran);
+        let ended = ended.iter().filter(|line| line["by"] == "complete");
+        assert_eq!(ended.count(), 0, "it is never a result");
+    }
+}
+
+#[test]
+fn an_unreadable_reply_is_tried_anew() {
+    // A new attempt is told how the one before failed.
+    let script: Script = vec![
+        (
+            "The attempt before failed",
+            vec![enveloped("SUCCESS", json!("fine"), "COMPLETE")],
+        ),
+        ("", vec![Say::Text("I did it!")]),
+    ];
+    let (project, model) = with_model(script);
+    let config = json!({ "retry": { "attempts": 2, "delay": "10ms" } });
+    project.write("one.mmd", &one(config));
+    let ran = project.run("workflow start one.mmd --wait --json");
+    assert_eq!(result(&ran)["output"], "fine", "{}", ran.err);
+    assert_eq!(model.received().len(), 4);
+}
+
+#[test]
+fn what_a_model_suggests_chooses_no_edge() {
+    let reply = json!({
+        "status": "SUCCESS", "summary": "", "output": { "score": 1 }, "next_action": "COMPLETE",
+        "metadata": { "confidence": 1, "suggested_next_stage": "Y" },
+    });
+    let (project, _model) = with_model(vec![("", vec![Say::Text(reply.to_string().leak())])]);
+    let no_op = json!({ "handler": "no_op" });
+    let source = diagram(
+        "A[One] --> D{Which}\n D -->|\"output.score > 5\"| Y[Yes]\n D -->|default| N[No]",
+        &[("Y", no_op.clone()), ("N", no_op)],
+    );
+    project.write("one.mmd", &source);
+    let ran = project.run("workflow start one.mmd --wait --json");
+    assert_eq!(crate::weave::way(&ran), "A D>N N", "{}", ran.err);
+}
