@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::server::Server;
-use crate::yard::{Yard, kill, signal, wait_for};
+use crate::yard::{Yard, wait_for};
 
 /// A step that says when it begins, and takes a while.
 fn with_slow(yard: &Yard) {
@@ -36,10 +36,10 @@ fn a_worker_that_stood_still_comes_too_late_and_is_refused() {
     assert!(yard.start("slow"));
     let late = yard.worker("late", "--lease 500ms");
     wait_for("the first attempt", || begun(&yard));
-    signal(&late, "-STOP");
+    late.signal("-STOP");
     let other = yard.worker("other", "--lease 500ms");
     yard.wait_for_end(1);
-    signal(&late, "-CONT");
+    late.signal("-CONT");
     sleep(Duration::from_millis(700));
     let found = yard.check();
     assert_eq!((found.effects, found.spare), (1, 1));
@@ -53,10 +53,10 @@ fn a_worker_that_stood_still_comes_too_late_and_is_refused() {
         .collect();
     assert_eq!(claims.len(), 2, "{claims:?}");
     // It goes on with whatever comes next.
-    kill(other);
+    drop(other);
     assert!(yard.start("chain"));
     yard.wait_for_end(2);
-    kill(late);
+    drop(late);
 }
 
 #[test]
@@ -74,5 +74,5 @@ fn a_line_that_is_cut_for_longer_than_a_lease_ends_nothing() {
     server.thaw();
     yard.wait_for_end(3);
     yard.check();
-    crew.into_iter().for_each(kill);
+    drop(crew);
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::cluster::{Cluster, Flush};
 use crate::server::Server;
 use crate::small::SmallDisk;
-use crate::yard::{Yard, kill, wait_for};
+use crate::yard::{Yard, wait_for};
 
 /// The twelfth time that a process of the server flushes its log of writes, the disk refuses.
 const REFUSING: &str = "strace -f -o /dev/null -e trace=fdatasync \
@@ -55,7 +55,7 @@ fn a_full_disk_of_the_server_is_said_and_work_goes_on_when_there_is_room() {
     disk.make_room();
     let next = yard.worker("two", "--lease 1s");
     yard.wait_for_end(8);
-    [worker, next].into_iter().for_each(kill);
+    drop([worker, next]);
     yard.check();
     server.kill();
 }
@@ -81,7 +81,7 @@ fn flushes_that_the_server_s_disk_refuses_lose_nothing() {
     server.run();
     let next = yard.worker("three", "--lease 1s");
     yard.wait_for_end(started);
-    crew.into_iter().for_each(kill);
-    kill(next);
+    drop(crew);
+    drop(next);
     yard.check();
 }

@@ -1,19 +1,20 @@
 //! One leader at a time: who it is, who comes after it, and what it puts right.
 
-use std::process::Child;
 use std::thread::sleep;
 use std::time::Duration;
 
 use serde_json::json;
 
 use crate::server::Server;
-use crate::yard::{Yard, kill, signal, wait_for};
+use crate::yard::{Worker, Yard, wait_for};
 
 /// What the leader's timers start is a run of its own.
 fn with_subflow(server: &Server, name: &str) -> Yard {
     let yard = Yard::new(Some(server.database(name)));
     let child = json!({ "stepType": "subflow", "subflowId": "chain" });
     yard.draw("outer", "S[[Run: chain]]", &[("S", child)]);
+    // Whoever looks first makes the tables.
+    assert_eq!(yard.runs().unwrap().len(), 0);
     yard
 }
 
@@ -24,7 +25,7 @@ fn holder(server: &Server, name: &str) -> Option<String> {
 }
 
 /// Two workers, the leader first.
-fn pair(server: &Server, yard: &Yard, database: &str) -> (Child, Child) {
+fn pair(server: &Server, yard: &Yard, database: &str) -> (Worker, Worker) {
     let one = yard.worker("one", "--lease 1s");
     wait_for("a leader", || holder(server, database).is_some());
     let two = yard.worker("two", "--lease 1s");
@@ -46,10 +47,10 @@ fn a_leader_that_dies_is_followed_by_another_that_starts_subflows() {
     let (one, two) = pair(&server, &yard, "dies");
     check_outer(&yard, 1);
     assert_eq!(holder(&server, "dies").as_deref(), Some("one"));
-    kill(one);
+    drop(one);
     check_outer(&yard, 2);
     assert_eq!(holder(&server, "dies").as_deref(), Some("two"));
-    kill(two);
+    drop(two);
 }
 
 #[test]
@@ -58,14 +59,14 @@ fn a_leader_that_stands_still_is_followed_and_does_no_harm_when_it_wakes() {
     let server = Server::start();
     let yard = with_subflow(&server, "sleeps");
     let (one, two) = pair(&server, &yard, "sleeps");
-    signal(&one, "-STOP");
+    one.signal("-STOP");
     check_outer(&yard, 1);
     assert_eq!(holder(&server, "sleeps").as_deref(), Some("two"));
-    signal(&one, "-CONT");
+    one.signal("-CONT");
     check_outer(&yard, 2);
     sleep(Duration::from_millis(1_800));
     assert_eq!(holder(&server, "sleeps").as_deref(), Some("two"));
-    [one, two].into_iter().for_each(kill);
+    drop([one, two]);
 }
 
 #[test]
@@ -75,8 +76,8 @@ fn a_leader_that_is_asked_to_stop_lets_the_next_one_lead_at_once() {
     let yard = with_subflow(&server, "stops");
     let mut one = yard.worker("one", "");
     wait_for("a leader", || holder(&server, "stops").is_some());
-    signal(&one, "-TERM");
-    wait_for("the worker", || one.try_wait().unwrap().is_some());
+    one.signal("-TERM");
+    wait_for("the worker", || one.has_ended());
     assert_eq!(holder(&server, "stops"), None);
 }
 
@@ -92,6 +93,6 @@ fn work_that_somebody_took_off_the_list_is_put_back_by_the_next_leader() {
     assert_eq!(taken.len(), 2);
     let worker = yard.worker("one", "--lease 1s");
     yard.wait_for_end(2);
-    kill(worker);
+    drop(worker);
     assert_eq!(yard.check().runs, 2);
 }

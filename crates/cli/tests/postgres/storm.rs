@@ -4,12 +4,12 @@
 //! What strikes follows from a seed; when it strikes is up to the machine. `cargo xtask soak` has these
 //! storms for as long as it is told: it says so in the environment.
 
-use std::process::{Child, Command};
+use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::chance::Chance;
-use super::yard::{Found, KINDS, Yard, kill, signal, wait_for};
+use super::yard::{Found, KINDS, Worker, Yard, wait_for};
 
 /// How long `cargo xtask soak` wants storms, in seconds, and the first seed.
 const SECONDS: &str = "DRAWLOOM_SOAK_SECONDS";
@@ -104,7 +104,7 @@ impl Storm {
             crew.iter_mut().for_each(|hand| hand.rise(yard));
             yard.has_ended(self.runs)
         });
-        crew.into_iter().for_each(|hand| kill(hand.child));
+        drop(crew);
         (yard.check(), tally)
     }
 
@@ -129,35 +129,35 @@ impl Storm {
 /// A worker and its place, which another takes when it falls.
 struct Hand {
     name: String,
-    child: Child,
+    worker: Worker,
 }
 
 impl Hand {
     fn new(yard: &Yard, place: usize) -> Hand {
         let name = format!("w{place}");
         Hand {
-            child: employ(yard, &name),
+            worker: employ(yard, &name),
             name,
         }
     }
 
     fn fall(&mut self, yard: &Yard) {
-        let successor = employ(yard, &self.name);
-        kill(std::mem::replace(&mut self.child, successor));
+        // Its successor is there before it falls.
+        self.worker = employ(yard, &self.name);
     }
 
     /// One that gave up, because the server was gone for long, is replaced as a supervisor does it.
     fn rise(&mut self, yard: &Yard) {
-        if self.child.try_wait().unwrap().is_some() {
-            self.child = employ(yard, &self.name);
+        if self.worker.has_ended() {
+            self.worker = employ(yard, &self.name);
         }
     }
 
     /// Wakes up by itself: whoever is stopped in the middle of a transaction keeps others waiting,
     /// and whoever would wake it may be one of them.
     fn stand_still(&self, long: Duration) {
-        signal(&self.child, "-STOP");
-        let id = self.child.id().to_string();
+        self.worker.signal("-STOP");
+        let id = self.worker.id();
         std::thread::spawn(move || {
             sleep(long);
             // It may have been killed meanwhile.
@@ -166,6 +166,6 @@ impl Hand {
     }
 }
 
-fn employ(yard: &Yard, name: &str) -> Child {
+fn employ(yard: &Yard, name: &str) -> Worker {
     yard.worker(name, &format!("--lease {LEASE_MS}ms --concurrency 4"))
 }

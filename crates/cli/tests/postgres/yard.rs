@@ -1,6 +1,7 @@
 //! A project whose steps leave marks, its workers, and the rules that every ended run is held to.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -110,12 +111,12 @@ impl Yard {
     }
 
     /// A worker; what it says goes to a file of its name.
-    pub(crate) fn worker(&self, name: &str, more: &str) -> Child {
+    pub(crate) fn worker(&self, name: &str, more: &str) -> Worker {
         self.worker_under(&[], name, more)
     }
 
     /// A worker that another program starts.
-    pub(crate) fn worker_under(&self, starter: &[&str], name: &str, more: &str) -> Child {
+    pub(crate) fn worker_under(&self, starter: &[&str], name: &str, more: &str) -> Worker {
         let line = format!("worker --name {name} {more}");
         let plain = self.command(&line);
         let mut command = match starter {
@@ -142,7 +143,9 @@ impl Yard {
             .append(true)
             .open(said);
         command.stdout(Stdio::null()).stderr(said.unwrap());
-        command.spawn().unwrap()
+        // Whatever started it goes with it.
+        command.process_group(0);
+        Worker(command.spawn().unwrap())
     }
 
     /// Starts a run of this workflow; whether that was said to be kept.
@@ -300,15 +303,28 @@ pub(crate) fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
     }
 }
 
-/// `kill -9`.
-pub(crate) fn kill(mut child: Child) {
-    child.kill().unwrap();
-    child.wait().unwrap();
+/// A worker, which no test leaves behind: it goes with `kill -9`.
+pub(crate) struct Worker(Child);
+
+impl Worker {
+    pub(crate) fn id(&self) -> String {
+        self.0.id().to_string()
+    }
+
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_some()
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([name, &self.id()]).status();
+        assert!(sent.unwrap().success());
+    }
 }
 
-pub(crate) fn signal(child: &Child, name: &str) {
-    let sent = Command::new("kill")
-        .args([name, &child.id().to_string()])
-        .status();
-    assert!(sent.unwrap().success());
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let group = format!("-{}", self.id());
+        let _ = Command::new("kill").args(["-9", "--", &group]).output();
+        let _ = self.0.wait();
+    }
 }

@@ -27,7 +27,7 @@ use crate::weave::{bare, document, result};
 use chance::Chance;
 use small::SmallDisk;
 use storm::{Ground, Storm, Struck, storms};
-use yard::{Yard, kill};
+use yard::{Worker, Yard};
 
 const ITEMS: usize = 12;
 
@@ -201,7 +201,7 @@ fn a_full_disk_is_said_and_work_goes_on_when_there_is_room() {
     disk.make_room();
     let next = yard.worker("two", "--lease 1s");
     yard.wait_for_end(4);
-    [worker, next].into_iter().for_each(kill);
+    drop([worker, next]);
     yard.check();
 }
 
@@ -224,10 +224,10 @@ fn flushes_that_the_disk_refuses_lose_nothing() {
     let unlucky = yard.worker_under(&strace, "unlucky", "--lease 1s");
     wait_for("an effect", || yard.project.path().join("effects").exists());
     sleep(Duration::from_millis(1_500));
-    kill(unlucky);
+    drop(unlucky);
     let worker = yard.worker("lucky", "--lease 1s");
     yard.wait_for_end(3);
-    kill(worker);
+    drop(worker);
     assert_eq!(yard.check().runs, 3);
 }
 
@@ -243,16 +243,16 @@ fn workers_that_are_killed_when_a_schedule_is_due_start_every_time_once() {
     );
     let added = yard.run("schedules add tick tick --cron '*/2 * * * * *'");
     assert_eq!(added.exit, 0, "{}", added.err);
-    let mut crew: Vec<Child> = ["a", "b", "c"].map(|name| yard.worker(name, "")).into();
+    let mut crew: Vec<Worker> = ["a", "b", "c"].map(|name| yard.worker(name, "")).into();
     let mut chance = Chance::new(7);
     for _ in 0..5 {
         sleep(Duration::from_millis(until_even() + chance.up_to(60)));
         crew.push(yard.worker("next", ""));
-        kill(crew.remove(0));
+        drop(crew.remove(0));
         sleep(Duration::from_millis(300));
     }
     wait_for("the end of all runs", || yard.has_ended(5));
-    crew.into_iter().for_each(kill);
+    drop(crew);
     let runs = yard.runs().unwrap();
     let ids: Vec<&str> = runs.iter().map(|run| run["id"].as_str().unwrap()).collect();
     let times: BTreeSet<u64> = ids.iter().map(|id| second(id)).collect();

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use agent::Clock;
 use flow::engine::Start;
 use flow::{StoreErrorKind, TextHash};
 use serde_json::json;
@@ -10,8 +11,8 @@ use store::{Kind, Postgres, PostgresOptions};
 
 use crate::cluster::{Cluster, Flush};
 use crate::place::{self, Now};
-use crate::whole_runs::CHAIN;
-use crate::working::begin;
+use crate::whole_runs::{CHAIN, FAN};
+use crate::working::{begin, claim, hold_to_events, report, work_beside};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_waits_for_work_is_told_of_it() {
@@ -44,6 +45,75 @@ async fn a_duty_is_one_process_s_until_it_does_not_come_back() {
     assert!(store.lead("timers", "b", 60_000).await.unwrap());
     assert!(!store.lead("timers", "a", 60_000).await.unwrap());
     assert!(store.lead("schedules", "a", 60_000).await.unwrap());
+    // Whoever gives a duty back that is not theirs gives nothing back.
+    store.resign("timers", "a").await.unwrap();
+    assert!(!store.lead("timers", "a", 60_000).await.unwrap());
+    store.resign("timers", "b").await.unwrap();
+    assert!(store.lead("timers", "a", 60_000).await.unwrap());
+}
+
+/// A machine whose clock is so many minutes ahead or behind.
+struct Wrong(i64);
+
+impl Clock for Wrong {
+    fn now_ms(&self) -> u64 {
+        Now.now_ms().saturating_add_signed(self.0 * 60_000)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_machine_whose_clock_is_wrong_by_an_hour_goes_by_the_server_s() {
+    let cluster = Cluster::start(Flush::No).await;
+    let address = cluster.database("clocks").await;
+    let right = place::postgres(&address).await;
+    begin(&right, CHAIN).await;
+    for (duty, minutes) in [("ahead", 60), ("behind", -60)] {
+        let options = PostgresOptions {
+            clock: std::sync::Arc::new(Wrong(minutes)),
+            scrub: None,
+        };
+        let server = Postgres::open(&address, options).await.unwrap();
+        assert!(server.now_ms().abs_diff(Now.now_ms()) < 10_000);
+        let wrong = server.workflows().await.unwrap();
+        let claimed = wrong.claim(claim(9, 30_000)).await.unwrap();
+        let task = &claimed[0].task;
+        let lease = task.lease.as_ref().unwrap();
+        assert!(lease.until_ms.abs_diff(Now.now_ms()) < 60_000, "{lease:?}");
+        // Nobody ends the lease of another, and a duty lasts as long as it should.
+        for store in [&right, &wrong] {
+            assert!(store.expired(9).await.unwrap().is_empty());
+        }
+        assert!(server.lead(duty, "wrong", 60_000).await.unwrap());
+        let other = place::opened(&address).await;
+        assert!(!other.lead(duty, "right", 60_000).await.unwrap());
+        let report = report(&task.id, task.fence, json!(1));
+        wrong.execute(report).await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn making_the_list_anew_undoes_no_claim() {
+    let cluster = Cluster::start(Flush::No).await;
+    let address = cluster.database("beside").await;
+    let store = place::opened(&address).await;
+    let workflows = store.workflows().await.unwrap();
+    begin(&workflows, FAN).await;
+    let reconciling = tokio::spawn(async move {
+        let mut wrong = 0;
+        loop {
+            wrong += store.reconcile().await.unwrap();
+            assert_eq!(wrong, 0, "nothing was wrong");
+        }
+    });
+    let mut crew = tokio::task::JoinSet::new();
+    for _ in 0..2 {
+        let store = place::postgres(&address).await;
+        crew.spawn(async move { work_beside(&store, 200, 60_000, |_, _| {}).await });
+    }
+    crew.join_all().await;
+    assert!(!reconciling.is_finished());
+    reconciling.abort();
+    hold_to_events(&workflows, 203).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -61,7 +131,7 @@ async fn what_is_ready_is_made_anew_from_the_tasks() {
     emptied.execute(&mut connection).await.unwrap();
     connection.close().await.unwrap();
     assert_eq!(store.reconcile().await.unwrap(), 2);
-    let claimed = workflows.claim(crate::working::claim(9, 1_000)).await;
+    let claimed = workflows.claim(claim(9, 1_000)).await;
     assert_eq!(claimed.unwrap().len(), 1);
 }
 

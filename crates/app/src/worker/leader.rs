@@ -1,0 +1,146 @@
+//! Who tends what is due.
+//!
+//! Timers, ended leases and schedules are looked after by one process at a time where many share a
+//! server: the duty is a lease in the database, and whoever finds it ended takes it over. A leader that
+//! wakes up late does no harm, because whatever it does is refused when it has been done. On SQLite
+//! everybody looks: a file is shared by few, and looking costs little.
+
+use std::time::Duration;
+
+use flow::{Store, StoreError};
+use store::{Postgres, Schedules};
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep};
+
+use crate::schedules::{self, Never};
+use crate::worker::timers;
+use crate::{Project, Surroundings};
+
+/// How often it is looked which schedules are due.
+const SCHEDULES_LOOK: Duration = Duration::from_secs(1);
+/// How long a duty is its holder's without a word from it, and how often there is one. Others ask as
+/// often whether it is free.
+const LEASE_MS: u64 = 5_000;
+const ASK: Duration = Duration::from_millis(1_500);
+/// How often a leader makes sure that what should be ready is.
+const RECONCILE: Duration = Duration::from_secs(60);
+
+/// Tends what is due, if it is this process that does.
+pub(crate) struct Leader {
+    /// Nothing where everybody does.
+    server: Option<Postgres>,
+    /// Who leads, so that no other process goes by the same name.
+    holder: String,
+    timers: Mutex<Duty>,
+    schedules: Mutex<Duty>,
+}
+
+/// What one process does at a time.
+struct Duty {
+    name: &'static str,
+    asked: Option<Instant>,
+    is_ours: bool,
+    /// When its holder made sure of everything; nothing before it did.
+    reconciled: Option<Instant>,
+}
+
+impl Duty {
+    fn new(name: &'static str) -> Mutex<Duty> {
+        Mutex::new(Duty {
+            name,
+            asked: None,
+            is_ours: false,
+            reconciled: None,
+        })
+    }
+}
+
+impl Leader {
+    /// One of those who share the server, or the only one or one of few where there is none.
+    pub(crate) fn new(server: Option<Postgres>, worker: &str) -> Leader {
+        // Two processes of one name would both be leaders. Without random bytes the name alone has
+        // to do: what they do twice is refused once.
+        let mark = getrandom::u64().unwrap_or_default();
+        Leader {
+            server,
+            holder: format!("{worker} {mark:016x}"),
+            timers: Duty::new("timers"),
+            schedules: Duty::new("schedules"),
+        }
+    }
+
+    /// Fires what is due, unless that is another process's duty. Gives how much it was.
+    pub(crate) async fn tend(
+        &self,
+        store: &dyn Store,
+        project: &Project,
+    ) -> Result<usize, StoreError> {
+        if !self.leads(&self.timers).await? {
+            return Ok(0);
+        }
+        if let Some(server) = &self.server
+            && has_passed(&mut self.timers.lock().await.reconciled, RECONCILE)
+        {
+            server.reconcile().await?;
+        }
+        timers::tend(store, project).await
+    }
+
+    /// Looks after the schedules for as long as somebody works. What fails is tried again: whoever
+    /// works uses the same database and says so when it is gone.
+    pub(crate) async fn tend_schedules(
+        &self,
+        schedules: &dyn Schedules,
+        store: &dyn Store,
+        around: (&Project, &Surroundings),
+    ) -> Never {
+        loop {
+            if self.leads(&self.schedules).await.unwrap_or(false) {
+                let now_ms = schedules.now_ms();
+                let _ = schedules::fire_due(schedules, store, around, now_ms).await;
+            }
+            sleep(SCHEDULES_LOOK).await;
+        }
+    }
+
+    /// Gives the duties back, so that others need not wait for a lease to end. A server that cannot
+    /// be reached ends it by itself.
+    pub(crate) async fn resign(&self) {
+        let Some(server) = &self.server else { return };
+        for duty in [&self.timers, &self.schedules] {
+            let mut duty = duty.lock().await;
+            if std::mem::take(&mut duty.is_ours) {
+                let _ = server.resign(duty.name, &self.holder).await;
+            }
+        }
+    }
+
+    /// Whether a duty is this process's, which asks now and then.
+    async fn leads(&self, duty: &Mutex<Duty>) -> Result<bool, StoreError> {
+        let Some(server) = &self.server else {
+            return Ok(true);
+        };
+        let mut duty = duty.lock().await;
+        if duty.asked.is_none_or(|asked| asked.elapsed() >= ASK) {
+            // Whoever cannot ask does not lead.
+            duty.is_ours = false;
+            let led = server.lead(duty.name, &self.holder, LEASE_MS).await?;
+            duty.asked = Some(Instant::now());
+            duty.is_ours = led;
+            if !led {
+                // Whoever leads again makes sure of everything again.
+                duty.reconciled = None;
+            }
+        }
+        Ok(duty.is_ours)
+    }
+}
+
+/// Whether so much time has passed since this was last asked and said yes; yes the first time.
+fn has_passed(last: &mut Option<Instant>, span: Duration) -> bool {
+    let has_passed = last.is_none_or(|last| last.elapsed() >= span);
+    if has_passed {
+        *last = Some(Instant::now());
+    }
+    has_passed
+}
