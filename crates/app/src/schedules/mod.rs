@@ -7,18 +7,18 @@
 mod timetable;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use agent::Clock as _;
 use flow::engine::{RefusalKind, Start};
 use serde_json::Value;
-use store::{Schedules, Store};
+use store::Schedules;
 use tokio::runtime::Runtime;
 use workspace::fs;
 
 use crate::people::{explained, opened};
-use crate::tasks::clock::SystemClock;
 use crate::workflows;
+use crate::workflows::database::Database;
 use crate::{Code, Error, Project, Surroundings};
 
 pub use store::{Firing, Schedule, Slug};
@@ -32,7 +32,8 @@ const LOOK: Duration = Duration::from_secs(1);
 /// The schedules of a project, opened.
 pub struct Calendar {
     runtime: Runtime,
-    store: Store,
+    database: Database,
+    schedules: Arc<dyn Schedules>,
 }
 
 /// A schedule to add.
@@ -54,8 +55,12 @@ impl Calendar {
         surroundings: &Surroundings,
         database: Option<&str>,
     ) -> Result<Self, Error> {
-        let (runtime, store) = opened(project, surroundings, database)?;
-        Ok(Self { runtime, store })
+        let (runtime, database) = opened(project, surroundings, database)?;
+        Ok(Self {
+            runtime,
+            schedules: database.schedules(),
+            database,
+        })
     }
 
     /// Adds a schedule of a workflow that can run, with its first time in the future.
@@ -66,7 +71,7 @@ impl Calendar {
         new: NewSchedule<'_>,
     ) -> Result<Schedule, Error> {
         let timetable = Timetable::read(new.cron, new.time_zone)?;
-        let next_ms = timetable.next(SystemClock.now_ms());
+        let next_ms = timetable.next(self.schedules.now_ms());
         if next_ms.is_none() {
             let message = format!("`{}` is never due", new.cron);
             return Err(Error::new(Code::Usage, message).hint("no day is like that"));
@@ -86,27 +91,29 @@ impl Calendar {
             last: None,
             created_ms: 0,
         };
-        let added = self.runtime.block_on(self.store.add_schedule(&schedule));
+        let added = self
+            .runtime
+            .block_on(self.schedules.add_schedule(&schedule));
         added.map_err(explained)?;
         self.find(&schedule.slug)
     }
 
     /// The schedule of this slug.
     pub fn find(&self, slug: &Slug) -> Result<Schedule, Error> {
-        let found = self.runtime.block_on(self.store.schedule(slug));
+        let found = self.runtime.block_on(self.schedules.schedule(slug));
         found.map_err(explained)?.ok_or_else(|| missing(slug))
     }
 
     /// All of them, by slug.
     pub fn list(&self) -> Result<Vec<Schedule>, Error> {
-        let listed = self.runtime.block_on(self.store.schedules());
+        let listed = self.runtime.block_on(self.schedules.schedules());
         listed.map_err(explained)
     }
 
     /// Forgets a schedule. Runs it has started stay.
     pub fn remove(&self, slug: &Slug) -> Result<(), Error> {
         self.find(slug)?;
-        let removed = self.runtime.block_on(self.store.remove_schedule(slug));
+        let removed = self.runtime.block_on(self.schedules.remove_schedule(slug));
         removed.map_err(explained)
     }
 
@@ -114,8 +121,8 @@ impl Calendar {
     pub fn enable(&self, slug: &Slug, on: bool) -> Result<Schedule, Error> {
         let schedule = self.find(slug)?;
         let timetable = Timetable::read(&schedule.cron, &schedule.time_zone)?;
-        let next_ms = timetable.next(SystemClock.now_ms());
-        let kept = self.store.enable_schedule(slug, next_ms, on);
+        let next_ms = timetable.next(self.schedules.now_ms());
+        let kept = self.schedules.enable_schedule(slug, next_ms, on);
         self.runtime.block_on(kept).map_err(explained)?;
         self.find(slug)
     }
@@ -127,9 +134,9 @@ impl Calendar {
         surroundings: &Surroundings,
     ) -> Result<Vec<Fired>, Error> {
         self.runtime.block_on(async {
-            let runs = self.store.workflows().await?;
-            let now_ms = SystemClock.now_ms();
-            fire_due(&self.store, &*runs, (project, surroundings), now_ms).await
+            let runs = self.database.workflows().await?;
+            let now_ms = self.schedules.now_ms();
+            fire_due(&*self.schedules, &*runs, (project, surroundings), now_ms).await
         })
     }
 }
@@ -201,7 +208,7 @@ pub(crate) async fn tend(
     (project, surroundings): (&Project, &Surroundings),
 ) -> Never {
     loop {
-        let now_ms = SystemClock.now_ms();
+        let now_ms = schedules.now_ms();
         let _ = fire_due(schedules, runs, (project, surroundings), now_ms).await;
         tokio::time::sleep(LOOK).await;
     }

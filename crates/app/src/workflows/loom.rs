@@ -1,22 +1,22 @@
 //! The loom: a project's database of runs, opened for starting, looking and steering.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use flow::engine::{Command, Event, RefusalKind, RunRow, RunStatus, Start, TaskRow};
 use flow::{RunId, Store, StoreError, StoreErrorKind, TaskId, Which, Workflow};
 use serde_json::Value;
-use store::{Postgres, PostgresOptions, Schedules};
+use store::{Attempt, Schedules};
 use tokio::runtime::Runtime;
 
+use super::database::Database;
 use super::reading::Sheet;
 use super::standing::{self, Standing};
 use super::token;
 use crate::ai::{Errand, Wish, model};
 use crate::executors::{Hands, Till};
 use crate::schedules;
+use crate::tasks::bench;
 use crate::tasks::clock::SystemClock;
-use crate::tasks::{bench, keeping};
 use crate::worker::{self, Order, Until, Watcher};
 use crate::{Cancel, Code, Error, Project, Surroundings};
 
@@ -31,8 +31,7 @@ const LAST: &str = "last";
 pub struct Loom {
     runtime: Runtime,
     store: Arc<dyn Store>,
-    /// Kept in SQLite only.
-    schedules: Option<Arc<dyn Schedules>>,
+    schedules: Arc<dyn Schedules>,
     hands: Arc<Hands>,
 }
 
@@ -53,28 +52,13 @@ impl Loom {
         wish: Wish,
         database: Option<&str>,
     ) -> Result<Loom, Error> {
-        let url = database_url(&project, surroundings, database);
-        let server = url.filter(|url| is_server(url)).map(str::to_owned);
-        let place = match server {
-            Some(_) => None,
-            None => Some(database_place(&project, surroundings, database)?),
-        };
         let runtime = bench::runtime()?;
         let source = model::Source::open(&project, surroundings, &wish, Errand::Answer)?;
         let secrets = source.secrets();
         let (store, schedules) = runtime.block_on(async {
-            if let Some(address) = &server {
-                let options = PostgresOptions {
-                    clock: Arc::new(SystemClock),
-                    scrub: Some(keeping::scrubbing(secrets)),
-                };
-                let store = Postgres::open(address, options).await?;
-                return Ok::<_, Error>((store.workflows().await?, None));
-            }
-            let place = place.unwrap_or_else(|| keeping::place(&project));
-            let store = keeping::open_at(&place, secrets).await?;
-            let schedules: Arc<dyn Schedules> = Arc::new(store.clone());
-            Ok((store.workflows().await?, Some(schedules)))
+            let opening = Database::open(&project, surroundings, database, secrets);
+            let database = opening.await?;
+            Ok::<_, Error>((database.workflows().await?, database.schedules()))
         })?;
         Ok(Loom {
             runtime,
@@ -127,12 +111,11 @@ impl Loom {
     ) -> Result<worker::Ended, Error> {
         let worker = worker::Worker::new(Arc::clone(&self.store), Arc::clone(&self.hands), order);
         self.runtime.block_on(async {
-            let schedules = match (&order.until, &self.schedules) {
-                (Until::Settled(_), _) | (_, None) => return worker.work(watcher, cancel).await,
-                (_, Some(schedules)) => schedules,
-            };
+            if matches!(order.until, Until::Settled(_)) {
+                return worker.work(watcher, cancel).await;
+            }
             let around = (&*self.hands.project, &self.hands.surroundings);
-            let tending = schedules::tend(&**schedules, &*self.store, around);
+            let tending = schedules::tend(&*self.schedules, &*self.store, around);
             tokio::select! {
                 // What is due is begun before it is seen that nothing is left to do.
                 biased;
@@ -206,6 +189,12 @@ impl Loom {
         })
     }
 
+    /// Who had a task when, and what came of it.
+    pub fn attempts(&self, task: &TaskId) -> Result<Vec<Attempt>, Error> {
+        let attempts = store::attempts(&*self.store, task);
+        Ok(self.runtime.block_on(attempts)?)
+    }
+
     /// The name of a task, whose run may be written as for [`Loom::find`].
     fn task_id(&self, name: &str) -> Result<TaskId, Error> {
         let wrong = |cause: flow::NoTaskId| Error::new(Code::Usage, cause.to_string());
@@ -263,49 +252,6 @@ impl Loom {
         let (standing, _) = self.runtime.block_on(standing::of(&*self.store, run))?;
         Ok(standing)
     }
-}
-
-/// The database that is named: by the flag, by DRAWLOOM_DATABASE_URL, or by the settings.
-fn database_url<'a>(
-    project: &'a Project,
-    surroundings: &'a Surroundings,
-    given: Option<&'a str>,
-) -> Option<&'a str> {
-    let variable = surroundings.variables.get("DRAWLOOM_DATABASE_URL");
-    let setting = project.settings.workflows.database.as_deref();
-    let url = given.or(variable.map(String::as_str)).or(setting);
-    url.filter(|url| !url.is_empty())
-}
-
-/// Whether a database is on a server, and shared by machines.
-fn is_server(url: &str) -> bool {
-    url.starts_with("postgres:") || url.starts_with("postgresql:")
-}
-
-/// The file that runs are kept in.
-pub fn database_place(
-    project: &Project,
-    surroundings: &Surroundings,
-    given: Option<&str>,
-) -> Result<PathBuf, Error> {
-    let Some(url) = database_url(project, surroundings, given) else {
-        return Ok(keeping::place(project));
-    };
-    if is_server(url) {
-        let message = "users, agents and schedules are kept in SQLite only";
-        return Err(Error::new(Code::Database, message)
-            .hint("leave the database out, or give a file: sqlite:PATH"));
-    }
-    let path = url.strip_prefix("sqlite:").unwrap_or(url);
-    let path = path.strip_prefix("//").unwrap_or(path);
-    if path.is_empty() || path.contains("://") {
-        let message = format!("`{url}` is no database");
-        return Err(Error::new(Code::Usage, message).hint("give a file: sqlite:PATH"));
-    }
-    Ok(match given {
-        Some(_) => surroundings.path(path.as_ref()),
-        None => project.folder().join(path),
-    })
 }
 
 /// Ids sort by time and are short enough to be typed.

@@ -63,33 +63,45 @@ fn wrong_uses_say_what_to_do_and_change_nothing() {
 
 #[test]
 fn workflows_know_agents_that_were_added_and_are_active() {
-    let project = Project::with(&[("w.mmd", WORKFLOW)]);
+    check_known(&Project::empty());
+}
+
+pub(crate) fn check_known(project: &Project) {
+    project.write("w.mmd", WORKFLOW);
     let starts = || project.run("workflow start w.mmd --wait --json");
     let unknown = starts();
     assert_eq!(unknown.exit, 1, "{}", unknown.err);
     assert!(unknown.err.contains("code-reviewer"), "{}", unknown.err);
-    done(&project, "agents add code-reviewer --prompt 'You review.'");
+    done(project, "agents add code-reviewer --prompt 'You review.'");
     let known = starts();
     assert_eq!(known.exit, 0, "{}", known.err);
-    done(&project, "workflow check w.mmd");
-    let exported = document(&project, "workflow export w.mmd");
+    done(project, "workflow check w.mmd");
+    let exported = document(project, "workflow export w.mmd");
     assert_eq!(exported["agents"][0]["agentPrompt"], "You review.");
-    done(&project, "agents edit code-reviewer --inactive");
+    done(project, "agents edit code-reviewer --inactive");
     assert_eq!(starts().exit, 1);
     assert_eq!(project.run("workflow check w.mmd").exit, 1);
 }
 
 #[test]
-fn where_runs_are_on_a_server_users_are_refused_and_workflows_are_not() {
-    let settings = "[workflows]\ndatabase = \"postgres://nobody@127.0.0.1:1/none\"\n\n\
+fn a_server_that_is_gone_is_said_by_whoever_needs_it() {
+    let settings = "[workflows]\ndatabase = \"postgres://nobody:geheim@127.0.0.1:1/none\"\n\n\
                     [agents.code-reviewer]\nprompt = \"You review.\"\n";
     let project = Project::with(&[("drawloom.toml", settings), ("w.mmd", WORKFLOW)]);
+    // To look at a file needs nobody else.
     done(&project, "workflow check w.mmd");
     for line in [
         "agents list",
         "users add a --email a@x.org",
         "schedules list",
+        "runs list",
     ] {
-        refused(&project, line, 1, &["kept in SQLite only", "sqlite:PATH"]);
+        refused(
+            &project,
+            line,
+            1,
+            &["none at 127.0.0.1:1", "cannot be reached"],
+        );
+        assert!(!project.run(line).err.contains("geheim"), "{line}");
     }
 }

@@ -1,4 +1,4 @@
-//! Users, agents and schedules with the real binary.
+//! Users, agents and schedules with the real binary, in a file and on a server.
 
 #![allow(
     clippy::disallowed_methods,
@@ -12,8 +12,14 @@
 #[path = "../cli/project.rs"]
 mod project;
 
+#[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../../../store/tests/workflows/cluster.rs"]
+mod cluster;
+
 mod agents;
+mod attempts;
 mod schedules;
+mod server;
 mod users;
 
 use project::{Expect, Project, Ran, Says, check};

@@ -13,10 +13,14 @@ const WORKFLOW: &str = "graph TD\n    A[Nothing]\n\n%% === WORKFLOW_CONFIG ===\n
     %% @A: { \"handler\": \"no_op\" }\n%% === END_CONFIG ===\n";
 
 fn project() -> Project {
-    Project::with(&[
-        (".drawloom/workflows/nightly.mmd", WORKFLOW),
-        ("flows/w.mmd", WORKFLOW),
-    ])
+    prepared(Project::empty())
+}
+
+/// A project with the workflows that are scheduled here.
+pub(crate) fn prepared(project: Project) -> Project {
+    project.write(".drawloom/workflows/nightly.mmd", WORKFLOW);
+    project.write("flows/w.mmd", WORKFLOW);
+    project
 }
 
 #[track_caller]
@@ -27,20 +31,23 @@ fn runs(project: &Project) -> Vec<Value> {
 
 #[test]
 fn schedules_are_added_shown_switched_and_removed() {
-    let project = project();
+    check_added(&project());
+}
+
+pub(crate) fn check_added(project: &Project) {
     let line =
         "schedules add night nightly --cron '30 3 * * *' --time-zone Asia/Tokyo depth=3 --json";
-    let added = document(&project, line);
+    let added = document(project, line);
     assert_eq!(added["workflow"], "nightly");
     assert_eq!(added["input"]["depth"], 3);
     let next = added["next"].as_str().unwrap();
     assert!(next.ends_with("T03:30:00+09:00"), "{next}");
     let added = document(
-        &project,
+        project,
         "schedules add day flows/w.mmd --cron @daily --json",
     );
     assert_eq!(added["workflow"], "flows/w.mmd");
-    let listed = done(&project, "schedules list").out;
+    let listed = done(project, "schedules list").out;
     let lines: Vec<&str> = listed.lines().collect();
     assert_eq!(lines.len(), 2, "{listed}");
     assert!(
@@ -49,19 +56,19 @@ fn schedules_are_added_shown_switched_and_removed() {
     );
     assert!(lines[1].ends_with("+09:00  never ran yet"), "{listed}");
 
-    let off = document(&project, "schedules disable day --json");
+    let off = document(project, "schedules disable day --json");
     assert_eq!(off["isEnabled"], false);
-    let on = document(&project, "schedules enable day --json");
+    let on = document(project, "schedules enable day --json");
     assert_eq!(on["isEnabled"], true);
-    done(&project, "schedules remove day");
+    done(project, "schedules remove day");
     refused(
-        &project,
+        project,
         "schedules remove day",
         1,
         &["no schedule `day`", "schedules list"],
     );
     assert!(
-        done(&project, "schedules fire")
+        done(project, "schedules fire")
             .err
             .contains("Nothing is due")
     );
@@ -124,8 +131,11 @@ fn wrong_uses_say_what_to_do_and_add_nothing() {
 
 #[test]
 fn a_due_time_has_one_run_however_many_fire() {
-    let project = project();
-    done(&project, "schedules add often nightly --cron '* * * * * *'");
+    check_fired_once(&project());
+}
+
+pub(crate) fn check_fired_once(project: &Project) {
+    done(project, "schedules add often nightly --cron '* * * * * *'");
     sleep(Duration::from_millis(2_500));
     let started: Vec<_> = (0..4)
         .map(|_| {
@@ -150,7 +160,7 @@ fn a_due_time_has_one_run_however_many_fire() {
     assert_eq!(once.len(), begun.len(), "{begun:?}");
     // Of the times that nobody looked, only the latest is made up for.
     assert!((1..=3).contains(&begun.len()), "{begun:?}");
-    let kept: BTreeSet<String> = runs(&project)
+    let kept: BTreeSet<String> = runs(project)
         .iter()
         .map(|run| run["id"].as_str().unwrap().to_owned())
         .collect();
@@ -159,22 +169,23 @@ fn a_due_time_has_one_run_however_many_fire() {
 
 #[test]
 fn a_worker_begins_what_is_due_and_does_it() {
-    let project = project();
-    done(&project, "schedules add often nightly --cron '* * * * * *'");
+    check_worked(&project());
+}
+
+pub(crate) fn check_worked(project: &Project) {
+    done(project, "schedules add often nightly --cron '* * * * * *'");
     let mut worker = project.command("worker").spawn().unwrap();
     let mut ended = false;
     for _ in 0..100 {
         sleep(Duration::from_millis(100));
-        ended = runs(&project)
-            .iter()
-            .any(|run| run["status"] == "completed");
+        ended = runs(project).iter().any(|run| run["status"] == "completed");
         if ended {
             break;
         }
     }
     worker.kill().unwrap();
     worker.wait().unwrap();
-    assert!(ended, "{:?}", runs(&project));
+    assert!(ended, "{:?}", runs(project));
 }
 
 #[test]

@@ -5,40 +5,46 @@ use crate::{document, done, refused};
 
 #[test]
 fn people_are_added_listed_and_edited() {
-    let project = Project::empty();
-    let ran = done(&project, "users list");
+    check_people(&Project::empty());
+}
+
+#[test]
+fn wrong_uses_say_what_to_do_and_change_nothing() {
+    check_wrong_uses(&Project::empty());
+}
+
+pub(crate) fn check_people(project: &Project) {
+    let ran = done(project, "users list");
     assert!(ran.err.contains("There is nobody here"), "{}", ran.err);
     let line = "users add ada --email ada@example.org --name 'Ada Lovelace' --role admin --json";
-    let ada = document(&project, line);
+    let ada = document(project, line);
     assert_eq!(ada["slug"], "ada");
     assert_eq!(ada["displayName"], "Ada Lovelace");
     assert_eq!(ada["isAgent"], false);
     assert_eq!(ada["revision"], 1);
-    done(&project, "users add bob --email bob@example.org");
-    done(&project, "agents add writer --prompt 'You write.'");
-    let listed = done(&project, "users list").out;
+    done(project, "users add bob --email bob@example.org");
+    done(project, "agents add writer --prompt 'You write.'");
+    let listed = done(project, "users list").out;
     let expected = "ada     person  admin     active  ada@example.org  Ada Lovelace\n\
                     bob     person  operator  active  bob@example.org  bob\n\
                     writer  agent   operator  active  -                writer\n";
     assert_eq!(listed, expected);
 
     let line = "users edit ada --role viewer --inactive --email ada@new.org --json";
-    let edited = document(&project, line);
+    let edited = document(project, line);
     assert_eq!(edited["role"], "viewer");
     assert_eq!(edited["isActive"], false);
     assert_eq!(edited["email"], "ada@new.org");
     assert_eq!(edited["revision"], 2);
-    assert_eq!(document(&project, "users list --json")["users"][0], edited);
-    let again = document(&project, "users edit ada --active --json");
+    assert_eq!(document(project, "users list --json")["users"][0], edited);
+    let again = document(project, "users edit ada --active --json");
     assert_eq!(again["isActive"], true);
 }
 
-#[test]
-fn wrong_uses_say_what_to_do_and_change_nothing() {
-    let project = Project::empty();
-    done(&project, "users add ada --email ada@example.org");
-    done(&project, "agents add writer --prompt 'You write.'");
-    let before = document(&project, "users list --json");
+pub(crate) fn check_wrong_uses(project: &Project) {
+    done(project, "users add ada --email ada@example.org");
+    done(project, "agents add writer --prompt 'You write.'");
+    let before = document(project, "users list --json");
     for (line, exit, says) in [
         ("users add Ada --email a@x.org", 64, &["small letters"][..]),
         (
@@ -81,7 +87,7 @@ fn wrong_uses_say_what_to_do_and_change_nothing() {
             &["is a person", "drawloom users"],
         ),
     ] {
-        refused(&project, line, exit, says);
+        refused(project, line, exit, says);
     }
-    assert_eq!(document(&project, "users list --json"), before);
+    assert_eq!(document(project, "users list --json"), before);
 }

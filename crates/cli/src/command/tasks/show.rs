@@ -1,14 +1,17 @@
-//! `drawloom tasks show`: one task: what is asked, how it stands, what it gave.
+//! `drawloom tasks show`: one task: what is asked, how it stands, who tried, what it gave.
 
+use app::workflows::Attempt;
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::command::workflow::{Keeping, how_to_answer};
 use crate::exit::{Exit, Trouble};
+use crate::live::shown;
 use crate::output;
 use crate::session::Session;
+use crate::table;
 
-/// Show a task: what is asked, how it stands, what it gave
+/// Show a task: what is asked, how it stands, who tried, what it gave
 #[derive(Args, Debug)]
 pub(crate) struct Show {
     /// The task: `RUN/STEP`, `RUN/STEP~VISIT` or `RUN/FOREACH[INDEX]/STEP`
@@ -24,8 +27,11 @@ impl Show {
     pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
         let loom = self.keeping.look(session)?;
         let task = loom.task(&self.task)?;
+        let attempts = loom.attempts(&task.id)?;
         if self.json {
-            output::json(&json!({ "task": task, "prompt": loom.prompt(&task)? }))?;
+            let attempts: Vec<Value> = attempts.iter().map(document).collect();
+            let prompt = loom.prompt(&task)?;
+            output::json(&json!({ "task": task, "prompt": prompt, "attempts": attempts }))?;
             return Ok(Exit::Done);
         }
         let mut text = match task.status.is_terminal() {
@@ -44,6 +50,10 @@ impl Show {
                 failure.message
             ));
         }
+        if !attempts.is_empty() {
+            let rows: Vec<Vec<String>> = attempts.iter().map(row).collect();
+            text.push_str(&format!("\nattempts\n{}", table::render(&rows).trim_end()));
+        }
         if let Some(output) = &task.output {
             text.push_str(&format!("\noutput {output:#}"));
         }
@@ -53,4 +63,49 @@ impl Show {
         output::styled(&output::harmless(&format!("{text}\n")))?;
         Ok(Exit::Done)
     }
+}
+
+fn document(attempt: &Attempt) -> Value {
+    let end = attempt.end.as_ref();
+    json!({
+        "number": attempt.number,
+        "by": attempt.by,
+        "begun_ms": attempt.begun_ms,
+        "ended_ms": end.map(|end| end.at_ms),
+        "status": end.map(|end| end.status),
+        "class": end.and_then(|end| end.class),
+        "message": end.and_then(|end| end.message.as_deref()),
+        "spent": attempt.spent,
+    })
+}
+
+fn row(attempt: &Attempt) -> Vec<String> {
+    let begun = i64::try_from(attempt.begun_ms).unwrap_or(i64::MAX);
+    let begun = jiff::Timestamp::from_millisecond(begun).unwrap_or_default();
+    let begun = begun.strftime("%Y-%m-%d %H:%M:%SZ").to_string();
+    let (took, came) = match &attempt.end {
+        Some(end) => {
+            let took_ms = end.at_ms.saturating_sub(attempt.begun_ms);
+            let class = end.class.map(|class| format!(" ({})", class.name()));
+            let message = end.message.as_deref().map(|message| shown(message));
+            let came = format!(
+                "{}{}{}",
+                end.status.name(),
+                class.unwrap_or_default(),
+                message
+                    .map(|message| format!(": {message}"))
+                    .unwrap_or_default()
+            );
+            (format!("{:.1} s", took_ms as f64 / 1_000.0), came)
+        }
+        None => ("-".to_owned(), "under way".to_owned()),
+    };
+    let by = attempt.by.as_deref().unwrap_or("-");
+    vec![
+        format!("  {}", attempt.number),
+        shown(by),
+        begun,
+        took,
+        came,
+    ]
 }
