@@ -16,8 +16,10 @@
     reason = "a test reads its seed from the environment, and says how long it took"
 )]
 
+mod actors;
 mod chance;
 mod drawing;
+mod law;
 mod world;
 
 use chance::Chance;
@@ -43,7 +45,7 @@ fn simulate(seed: u64) -> World {
     let mut chance = Chance::new(seed);
     let source = drawing::draw(&mut chance);
     let mut world = World::new(&source, chance);
-    let troubles = world.chance.up_to(150) + 20;
+    let troubles = world.chance.up_to(300) + 30;
     for _ in 0..troubles {
         world.trouble();
     }
@@ -74,7 +76,7 @@ fn seeds_of_the_fourth_kind() {
 #[test]
 fn everything_that_can_happen_does() {
     let mut met = std::collections::BTreeSet::new();
-    for seed in 0..400 {
+    for seed in 0..600 {
         met.extend(simulate(seed).met);
     }
     let moves = flow::engine::Move::ALL.map(|by| format!("{by:?}"));

@@ -1,0 +1,471 @@
+//! Those who work with the store: workers, those who tend timers and leases, whoever hands notices on,
+//! and people. Each does one thing at a time with what they saw before, and may die in between.
+
+use flow::Execution;
+use flow::engine::{
+    Answer, ChildRun, Command, Due, Failure, FailureClass, Notice, Outcome, Refusal, RefusalKind,
+    Report, Start, TaskStatus, TimerRow,
+};
+use flow::{RunId, TaskId};
+use serde_json::{Value, json};
+
+use crate::world::{Answered, LEASE_MS, World};
+
+/// A task in a worker's hands, as the worker sees it.
+#[derive(Clone)]
+pub(crate) struct Held {
+    pub(crate) task: TaskId,
+    pub(crate) fence: u64,
+}
+
+/// Somebody, and how far they are.
+#[derive(Clone)]
+pub(crate) enum Actor {
+    Worker(Worker),
+    Tender(Tender),
+    Messenger(Messenger),
+}
+
+#[derive(Clone)]
+pub(crate) enum Worker {
+    Idle,
+    /// It saw a task that is ready.
+    Seen(TaskId),
+    Holding(Held),
+    /// The work is done; whether the report came through is not known.
+    Reporting {
+        held: Held,
+        outcome: Outcome,
+        committed: bool,
+    },
+}
+
+#[derive(Clone)]
+pub(crate) enum Tender {
+    Idle,
+    /// Timers that were due when it looked.
+    Timers(Vec<TimerRow>),
+    /// A child run that was started for a timer which is still there.
+    Started(TimerRow, Vec<TimerRow>),
+    /// Leases that had ended when it looked.
+    Leases(Vec<(TaskId, u64)>),
+}
+
+#[derive(Clone)]
+pub(crate) enum Messenger {
+    Idle,
+    Read(Vec<(usize, Notice)>),
+    /// Told, and not acknowledged yet.
+    Told(Vec<usize>),
+}
+
+impl Actor {
+    pub(crate) fn all() -> Vec<Actor> {
+        vec![
+            Actor::Worker(Worker::Idle),
+            Actor::Worker(Worker::Idle),
+            Actor::Worker(Worker::Idle),
+            Actor::Tender(Tender::Idle),
+            Actor::Tender(Tender::Idle),
+            Actor::Messenger(Messenger::Idle),
+        ]
+    }
+
+    pub(crate) fn holding(held: Held) -> Actor {
+        Actor::Worker(Worker::Holding(held))
+    }
+}
+
+impl World {
+    /// Somebody goes one step on.
+    pub(crate) fn act(&mut self) {
+        let at = usize::try_from(self.chance.up_to(self.actors.len() as u64)).unwrap();
+        let next = match self.actors[at].clone() {
+            Actor::Worker(worker) => Actor::Worker(self.work(worker)),
+            Actor::Tender(tender) => Actor::Tender(self.tend(tender)),
+            Actor::Messenger(messenger) => Actor::Messenger(self.hand_on(messenger)),
+        };
+        self.actors[at] = next;
+    }
+
+    /// Somebody dies, and what they knew with them. Another takes their place.
+    pub(crate) fn kill(&mut self) {
+        let at = usize::try_from(self.chance.up_to(self.actors.len() as u64)).unwrap();
+        self.actors[at] = match self.actors[at] {
+            Actor::Worker(_) => Actor::Worker(Worker::Idle),
+            Actor::Tender(_) => Actor::Tender(Tender::Idle),
+            Actor::Messenger(_) => Actor::Messenger(Messenger::Idle),
+        };
+        let workers = |actor: &&Actor| matches!(actor, Actor::Worker(_));
+        if self.actors.iter().filter(workers).count() > 6 {
+            self.actors.remove(at);
+            let kept = Actor::all().into_iter();
+            let lacking = kept.filter(|actor| {
+                let same =
+                    |other: &Actor| std::mem::discriminant(other) == std::mem::discriminant(actor);
+                !self.actors.iter().any(same)
+            });
+            let lacking: Vec<Actor> = lacking.collect();
+            self.actors.extend(lacking);
+        }
+    }
+
+    fn work(&mut self, worker: Worker) -> Worker {
+        match worker {
+            Worker::Idle => {
+                // A hint that got lost: it does not look now.
+                if self.chance.one_in(5) {
+                    return Worker::Idle;
+                }
+                let ready = self.memory.ready(self.now_ms, 8);
+                let seen = self.chance.pick(&ready).cloned();
+                seen.map_or(Worker::Idle, Worker::Seen)
+            }
+            Worker::Seen(task) => self.claim(task).map_or(Worker::Idle, Worker::Holding),
+            Worker::Holding(held) if self.chance.one_in(4) => self.beat(held),
+            Worker::Holding(held) => Worker::Reporting {
+                outcome: self.outcome(),
+                held,
+                committed: false,
+            },
+            Worker::Reporting {
+                held,
+                outcome,
+                committed,
+            } => self.say(held, outcome, committed),
+        }
+    }
+
+    pub(crate) fn claim(&mut self, task: TaskId) -> Option<Held> {
+        let claim = Command::Claim {
+            task: task.clone(),
+            worker: "w".to_owned(),
+            lease_ms: LEASE_MS,
+        };
+        match self.send(&claim) {
+            Answered::Committed => {
+                let fence = self.memory.tasks[&task].fence;
+                Some(Held { task, fence })
+            }
+            Answered::Refused(refusal) => {
+                let fine = [RefusalKind::WrongStatus, RefusalKind::NotReady];
+                assert!(fine.contains(&refusal.kind), "{refusal}");
+                None
+            }
+            Answered::Lost { .. } => None,
+        }
+    }
+
+    /// The worker says how it went, again where it does not know whether it was heard.
+    fn say(&mut self, held: Held, outcome: Outcome, committed: bool) -> Worker {
+        let report = Command::Report {
+            task: held.task.clone(),
+            fence: held.fence,
+            report: Report::of(outcome.clone()),
+        };
+        match self.send(&report) {
+            Answered::Committed if self.chance.one_in(8) => {
+                let again = self.report(&held, outcome);
+                assert!(
+                    again.is_err(),
+                    "the second report of {} was taken",
+                    held.task
+                );
+                Worker::Idle
+            }
+            Answered::Committed => {
+                assert!(!committed, "the second report of {} was taken", held.task);
+                Worker::Idle
+            }
+            Answered::Refused(refusal) => {
+                assert_eq!(refusal.kind, RefusalKind::StaleFence, "{refusal}");
+                Worker::Idle
+            }
+            Answered::Lost { committed } => Worker::Reporting {
+                held,
+                outcome,
+                committed,
+            },
+        }
+    }
+
+    pub(crate) fn report(&mut self, held: &Held, outcome: Outcome) -> Result<(), Refusal> {
+        let result = self.execute(&Command::Report {
+            task: held.task.clone(),
+            fence: held.fence,
+            report: Report::of(outcome),
+        });
+        if let Err(refusal) = &result {
+            assert_eq!(refusal.kind, RefusalKind::StaleFence, "{refusal}");
+        }
+        result
+    }
+
+    fn beat(&mut self, held: Held) -> Worker {
+        let beat = Command::Heartbeat {
+            task: held.task.clone(),
+            fence: held.fence,
+            lease_ms: LEASE_MS,
+        };
+        match self.send(&beat) {
+            Answered::Refused(_) => Worker::Idle,
+            _ => Worker::Holding(held),
+        }
+    }
+
+    /// A worker that stalls until its lease is over, and then reports.
+    pub(crate) fn stall(&mut self) {
+        let held = self.actors.iter().find_map(|actor| match actor {
+            Actor::Worker(Worker::Holding(held)) => Some(held.clone()),
+            _ => None,
+        });
+        let Some(held) = held else {
+            return;
+        };
+        self.now_ms += LEASE_MS;
+        for (task, fence) in self.memory.expired(self.now_ms) {
+            let _ = self.lease_lost(task, fence);
+        }
+        // A clock that went back in between leaves the lease where it was.
+        let row = &self.memory.tasks[&held.task];
+        let still = row.status == TaskStatus::InProgress && row.fence == held.fence;
+        let outcome = self.outcome();
+        let told = self.report(&held, outcome);
+        assert_eq!(told.is_ok(), still, "a report under an old fence was taken");
+    }
+
+    /// What workers hold, taken from them.
+    pub(crate) fn put_down(&mut self) -> Vec<Held> {
+        let mut taken = Vec::new();
+        for actor in &mut self.actors {
+            if let Actor::Worker(Worker::Holding(held)) = actor {
+                taken.push(held.clone());
+                *actor = Actor::Worker(Worker::Idle);
+            }
+        }
+        taken
+    }
+
+    pub(crate) fn outcome(&mut self) -> Outcome {
+        let reason = "Because.".to_owned();
+        let failure = |class| {
+            let message = "It failed.".to_owned();
+            Outcome::Failed(Failure { class, message })
+        };
+        match self.chance.up_to(30) {
+            0 => failure(FailureClass::Timeout),
+            1 => failure(FailureClass::RateLimited),
+            2 => failure(FailureClass::UnparsableReply),
+            3 | 4 => failure(FailureClass::Failed),
+            5 => failure(FailureClass::Auth),
+            6 => Outcome::Asked {
+                reason,
+                output: None,
+            },
+            7 => Outcome::Unsure {
+                reason,
+                output: json!({ "list": [] }),
+            },
+            8 => Outcome::Continue {
+                note: reason,
+                output: None,
+            },
+            9 => Outcome::OverBudget { reason },
+            11 => Outcome::GivenBack,
+            10 => Outcome::Completed {
+                output: Value::Null,
+                partial: false,
+            },
+            _ => self.good(),
+        }
+    }
+
+    // Timers and leases.
+
+    fn tend(&mut self, tender: Tender) -> Tender {
+        match tender {
+            Tender::Idle if self.chance.one_in(3) => {
+                Tender::Leases(self.memory.expired(self.now_ms))
+            }
+            Tender::Idle => Tender::Timers(self.memory.due(self.now_ms)),
+            Tender::Timers(mut timers) => {
+                let Some(timer) = timers.pop() else {
+                    return Tender::Idle;
+                };
+                if let Due::StartChild { child } = &timer.due {
+                    self.start_child(child);
+                    return Tender::Started(timer, timers);
+                }
+                self.fire(&timer);
+                Tender::Timers(timers)
+            }
+            Tender::Started(timer, rest) => {
+                self.fire(&timer);
+                Tender::Timers(rest)
+            }
+            Tender::Leases(mut leases) => {
+                let Some((task, fence)) = leases.pop() else {
+                    return Tender::Idle;
+                };
+                let _ = self.lease_lost(task, fence);
+                Tender::Leases(leases)
+            }
+        }
+    }
+
+    pub(crate) fn lease_lost(&mut self, task: TaskId, fence: u64) -> Result<(), Refusal> {
+        let lost = self.execute(&Command::LeaseLost { task, fence });
+        if let Err(refusal) = &lost {
+            // Somebody was faster, or the clock went back.
+            let fine = [RefusalKind::StaleFence, RefusalKind::NotReady];
+            assert!(fine.contains(&refusal.kind), "{refusal}");
+        }
+        lost
+    }
+
+    pub(crate) fn start_child(&mut self, child: &ChildRun) {
+        let workflow = match child.subflow.as_str() {
+            "self" => self.main.clone(),
+            _ => self.child.clone(),
+        };
+        let start = Command::Start(Start {
+            parent: Some(child.parent.clone()),
+            depth: child.depth,
+            ..Start::new(child.run.clone(), child.input.clone())
+        });
+        if let Answered::Refused(refusal) = self.send_in(&workflow, &start) {
+            let fine = [RefusalKind::AlreadyStarted, RefusalKind::WrongStatus];
+            assert!(fine.contains(&refusal.kind), "{refusal}");
+        }
+    }
+
+    pub(crate) fn fire(&mut self, timer: &TimerRow) {
+        // Nobody fires for a child that they do not know to have begun.
+        if let Due::StartChild { child } = &timer.due
+            && !self.memory.runs.contains_key(&child.run)
+            && self.waits(&child.parent)
+        {
+            return;
+        }
+        let fire = Command::Fire {
+            run: timer.run.clone(),
+            key: timer.key.clone(),
+        };
+        if let Answered::Refused(refusal) = self.send(&fire) {
+            // Another has fired it, taken it back, put it off or ended its run.
+            let fine = [
+                RefusalKind::NoSuchTimer,
+                RefusalKind::WrongStatus,
+                RefusalKind::NotReady,
+            ];
+            assert!(fine.contains(&refusal.kind), "{refusal}");
+            // What a run refuses for good is taken away by whoever fires timers.
+            if refusal.kind == RefusalKind::WrongStatus {
+                self.memory
+                    .timers
+                    .remove(&(timer.run.clone(), timer.key.clone()));
+            }
+        }
+    }
+
+    fn waits(&self, task: &TaskId) -> bool {
+        let row = self.memory.tasks.get(task);
+        row.is_some_and(|row| row.status == TaskStatus::Waiting)
+    }
+
+    // Notices.
+
+    fn hand_on(&mut self, messenger: Messenger) -> Messenger {
+        match messenger {
+            Messenger::Idle => {
+                let unread = self.memory.outbox.iter().cloned().enumerate();
+                let unread = unread.filter(|(at, _)| !self.acknowledged.contains(at));
+                Messenger::Read(unread.take(5).collect())
+            }
+            Messenger::Read(notices) => {
+                for (at, _) in &notices {
+                    *self.told.entry(*at).or_default() += 1;
+                }
+                Messenger::Told(notices.into_iter().map(|(at, _)| at).collect())
+            }
+            Messenger::Told(notices) => {
+                self.acknowledged.extend(notices);
+                Messenger::Idle
+            }
+        }
+    }
+
+    pub(crate) fn hand_on_all(&mut self) {
+        while self.acknowledged.len() < self.memory.outbox.len() {
+            let read = self.hand_on(Messenger::Idle);
+            let told = self.hand_on(read);
+            self.hand_on(told);
+        }
+    }
+
+    // People.
+
+    fn for_people(&self) -> Vec<TaskId> {
+        let rows = self.memory.tasks.values().filter(|row| {
+            let pending = row.status == TaskStatus::Pending && row.execution == Execution::Manual;
+            pending || row.status == TaskStatus::OnHold
+        });
+        rows.map(|row| row.id.clone()).collect()
+    }
+
+    pub(crate) fn person(&mut self) {
+        let tasks = self.for_people();
+        let Some(task) = self.chance.pick(&tasks).cloned() else {
+            return;
+        };
+        let by = "me".to_owned();
+        let answer = |answer| Command::Answer {
+            task: task.clone(),
+            by,
+            answer,
+        };
+        let command = match self.chance.up_to(10) {
+            0 => answer(Answer::Failed {
+                message: "No.".to_owned(),
+            }),
+            1 | 2 => answer(Answer::Accept),
+            3..=5 => Command::Retry { task },
+            6 => Command::Assign {
+                task,
+                assignee: Some("ann".to_owned()),
+            },
+            _ => {
+                let output = json!({ "a": self.chance.one_in(2), "n": 7, "list": [1] });
+                answer(Answer::Done { output })
+            }
+        };
+        let _ = self.execute(&command);
+    }
+
+    pub(crate) fn let_people_work(&mut self) {
+        for task in self.for_people() {
+            let output = json!({ "a": false, "n": 1, "list": [1] });
+            let by = "me".to_owned();
+            let answer = Answer::Done { output };
+            if let Err(refusal) = self.execute(&Command::Answer { task, by, answer }) {
+                assert_eq!(refusal.kind, RefusalKind::WrongStatus, "{refusal}");
+            }
+        }
+    }
+
+    pub(crate) fn steer(&mut self) {
+        let runs: Vec<RunId> = self.memory.runs.keys().cloned().collect();
+        let run = self.chance.pick(&runs).cloned().unwrap();
+        let reason = "So be it.".to_owned();
+        let command = match self.chance.up_to(12) {
+            0 => Command::Cancel { run, reason },
+            1..=3 => Command::Pause { run, reason },
+            4..=7 => Command::Resume { run },
+            _ => match self.any_task() {
+                Some(task) => Command::Rerun { task },
+                None => return,
+            },
+        };
+        let _ = self.execute(&command);
+    }
+}
