@@ -5,6 +5,11 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
+use tempfile::TempDir;
+
+/// The copies.
+const TESTS: &str = "tests";
+const TESTED: &str = "drawloom";
 
 /// How much of what a failed test said is shown, in lines.
 const LINES_MAX: usize = 60;
@@ -21,9 +26,10 @@ pub(super) struct Test {
     pub(super) again: &'static str,
 }
 
+/// A program of tests, and what it tests: copies, because the tree may be built anew meanwhile.
 pub(super) struct Program {
     test: Test,
-    path: PathBuf,
+    folder: TempDir,
 }
 
 /// How a test ended.
@@ -55,13 +61,14 @@ impl Program {
 
     /// Runs the test with this seed and one more variable.
     pub(super) fn run(&self, seed: u64, (name, value): (&str, u64)) -> Result<Tried> {
-        let ended = Command::new(&self.path)
+        let ended = Command::new(self.folder.path().join(TESTS))
             .args(["--exact", self.test.name, "--nocapture"])
             .env(self.test.seed, seed.to_string())
             .env(name, value.to_string())
+            .env("DRAWLOOM_SOAK_PROGRAM", self.folder.path().join(TESTED))
             .stdin(Stdio::null())
             .output()
-            .with_context(|| format!("cannot run {}", self.path.display()))?;
+            .with_context(|| format!("cannot run the tests of {}", self.test.package))?;
         let mut said = String::from_utf8_lossy(&ended.stdout).into_owned();
         said.push_str(&String::from_utf8_lossy(&ended.stderr));
         // A test that is not there any more passes, and says so.
@@ -110,9 +117,10 @@ fn failed_seed(said: &str) -> Option<u64> {
     })
 }
 
-fn executable(line: &str, program: &str) -> Option<PathBuf> {
+/// The file that cargo says it has built of this kind.
+fn executable(line: &str, kind: &str) -> Option<PathBuf> {
     let message: Value = serde_json::from_str(line).ok()?;
-    let is_it = message["target"]["name"] == program && message["target"]["kind"][0] == "test";
+    let is_it = message["target"]["kind"][0] == kind;
     let path = message["executable"].as_str().filter(|_| is_it)?;
     Some(PathBuf::from(path))
 }

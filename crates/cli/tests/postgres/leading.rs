@@ -1,27 +1,31 @@
 //! One leader at a time: who it is, who comes after it, and what it puts right.
 
 use std::thread::sleep;
-use std::time::Duration;
-
-use serde_json::json;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::server::Server;
 use crate::yard::{Worker, Yard, wait_for};
 
-/// What the leader's timers start is a run of its own.
-fn with_subflow(server: &Server, name: &str) -> Yard {
+/// Subflows are started by timers, and timers are the leader's.
+fn yard_on(server: &Server, name: &str) -> Yard {
     let yard = Yard::new(Some(server.database(name)));
-    let child = json!({ "stepType": "subflow", "subflowId": "chain" });
-    yard.draw("outer", "S[[Run: chain]]", &[("S", child)]);
     // Whoever looks first makes the tables.
     assert_eq!(yard.runs().unwrap().len(), 0);
     yard
 }
 
+/// Who has the duty of timers.
 fn holder(server: &Server, name: &str) -> Option<String> {
-    let sql = "SELECT split_part(holder, ' ', 1) FROM workflow_duties WHERE duty = 'timers' \
-               AND until_ms > extract(epoch FROM clock_timestamp()) * 1000";
-    server.sql(name, sql).pop()
+    holder_of(server, name, "timers")
+}
+
+fn holder_of(server: &Server, name: &str, duty: &str) -> Option<String> {
+    let sql = "SELECT duty || ' ' || holder FROM workflow_duties \
+               WHERE until_ms > extract(epoch FROM clock_timestamp()) * 1000";
+    let held = server.sql(name, sql);
+    let mut held = held.iter().filter_map(|line| line.strip_prefix(duty));
+    let holder = held.next()?.trim().split(' ').next()?;
+    Some(holder.to_owned())
 }
 
 /// Two workers, the leader first.
@@ -43,7 +47,7 @@ fn check_outer(yard: &Yard, outer: usize) {
 #[ignore = "the worker's loop does not ask its leader yet"]
 fn a_leader_that_dies_is_followed_by_another_that_starts_subflows() {
     let server = Server::start();
-    let yard = with_subflow(&server, "dies");
+    let yard = yard_on(&server, "dies");
     let (one, two) = pair(&server, &yard, "dies");
     check_outer(&yard, 1);
     assert_eq!(holder(&server, "dies").as_deref(), Some("one"));
@@ -57,7 +61,7 @@ fn a_leader_that_dies_is_followed_by_another_that_starts_subflows() {
 #[ignore = "the worker's loop does not ask its leader yet"]
 fn a_leader_that_stands_still_is_followed_and_does_no_harm_when_it_wakes() {
     let server = Server::start();
-    let yard = with_subflow(&server, "sleeps");
+    let yard = yard_on(&server, "sleeps");
     let (one, two) = pair(&server, &yard, "sleeps");
     one.signal("-STOP");
     check_outer(&yard, 1);
@@ -73,7 +77,7 @@ fn a_leader_that_stands_still_is_followed_and_does_no_harm_when_it_wakes() {
 #[ignore = "the worker's loop does not ask its leader yet"]
 fn a_leader_that_is_asked_to_stop_lets_the_next_one_lead_at_once() {
     let server = Server::start();
-    let yard = with_subflow(&server, "stops");
+    let yard = yard_on(&server, "stops");
     let mut one = yard.worker("one", "");
     wait_for("a leader", || holder(&server, "stops").is_some());
     one.signal("-TERM");
@@ -95,4 +99,26 @@ fn work_that_somebody_took_off_the_list_is_put_back_by_the_next_leader() {
     yard.wait_for_end(2);
     drop(worker);
     assert_eq!(yard.check().runs, 2);
+}
+
+#[test]
+fn a_worker_that_dies_when_a_schedule_is_due_leaves_one_run_of_it() {
+    let server = Server::start();
+    let yard = yard_on(&server, "due");
+    let mut crew = vec![yard.worker("one", ""), yard.worker("two", "")];
+    let since = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap();
+    let due = since(SystemTime::now()).as_secs() + 5;
+    let (second, minute, hour) = (due % 60, due / 60 % 60, due / 3_600 % 24);
+    let add =
+        format!("schedules add once chain --cron '{second} {minute} {hour} * * *' --time-zone UTC");
+    let added = yard.run(&add);
+    assert_eq!(added.exit, 0, "{}", added.err);
+    let early = Duration::from_secs(due) - Duration::from_millis(50);
+    sleep(early.saturating_sub(since(SystemTime::now())));
+    let leads = holder_of(&server, "due", "schedules");
+    let at = usize::from(leads.as_deref() == Some("two"));
+    drop(crew.remove(at));
+    yard.wait_for_end(1);
+    sleep(Duration::from_millis(1_200));
+    assert_eq!(yard.check().runs, 1);
 }

@@ -88,7 +88,7 @@ impl Storm {
         let mut started = 0;
         while begun.elapsed() < self.lasts || started < self.runs {
             // A start that failed may have been kept all the same: what is there has to end.
-            if started < self.runs && chance.one_in(2) {
+            if started < self.runs {
                 let kind = chance.pick(&KINDS).unwrap();
                 started += usize::from(yard.start(kind));
             }

@@ -39,7 +39,7 @@ fn four_workers_and_their_server_are_killed_and_nothing_is_lost_or_done_twice() 
         seed: 1,
         runs: 40,
         workers: 4,
-        lasts: Duration::from_secs(8),
+        lasts: Duration::from_secs(5),
     };
     storms(storm, &mut server);
 }

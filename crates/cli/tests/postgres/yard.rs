@@ -1,6 +1,7 @@
 //! A project whose steps leave marks, its workers, and the rules that every ended run is held to.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -10,6 +11,8 @@ use serde_json::{Value, json};
 
 use crate::project::{Project, Ran};
 
+/// A binary that nobody builds anew meanwhile; `cargo xtask soak` gives one.
+const PROGRAM: &str = "DRAWLOOM_SOAK_PROGRAM";
 /// How many items the foreach has, and how often the loop goes round.
 const ITEMS: usize = 6;
 const ROUNDS: usize = 3;
@@ -17,7 +20,7 @@ const ROUNDS: usize = 3;
 const WAIT_MAX: Duration = Duration::from_secs(120);
 
 /// The workflows there are, by the names of their files.
-pub(crate) const KINDS: [&str; 3] = ["chain", "fan", "loop"];
+pub(crate) const KINDS: [&str; 4] = ["chain", "fan", "loop", "outer"];
 
 pub(crate) struct Yard {
     pub(crate) project: Project,
@@ -82,6 +85,8 @@ impl Yard {
             &format!("M[Count]\n {back}"),
             &[("M", count), ("E", nothing)],
         );
+        let inner = json!({ "stepType": "subflow", "subflowId": "chain" });
+        yard.draw("outer", "S[[Run: chain]]", &[("S", inner)]);
         yard
     }
 
@@ -98,7 +103,11 @@ impl Yard {
     }
 
     pub(crate) fn command(&self, line: &str) -> Command {
-        let mut command = self.project.command(line);
+        let plain = self.project.command(line);
+        let mut command = match std::env::var_os(PROGRAM) {
+            Some(program) => by(&[&program], &plain),
+            None => plain,
+        };
         match &self.url {
             Some(url) => command.env("DRAWLOOM_DATABASE_URL", url),
             None => command.env_remove("DRAWLOOM_DATABASE_URL"),
@@ -117,26 +126,10 @@ impl Yard {
 
     /// A worker that another program starts.
     pub(crate) fn worker_under(&self, starter: &[&str], name: &str, more: &str) -> Worker {
-        let line = format!("worker --name {name} {more}");
-        let plain = self.command(&line);
-        let mut command = match starter {
-            [] => plain,
-            [program, words @ ..] => {
-                let mut command = Command::new(program);
-                command.args(words).arg(plain.get_program());
-                command.args(plain.get_args());
-                command
-                    .current_dir(self.project.path())
-                    .stdin(Stdio::null());
-                for (name, value) in plain.get_envs() {
-                    match value {
-                        Some(value) => command.env(name, value),
-                        None => command.env_remove(name),
-                    };
-                }
-                command
-            }
-        };
+        let plain = self.command(&format!("worker --name {name} {more}"));
+        let mut words: Vec<&OsStr> = starter.iter().map(OsStr::new).collect();
+        words.push(plain.get_program());
+        let mut command = by(&words, &plain);
         let said = self.project.path().join(format!("{name}.said"));
         let said = std::fs::File::options()
             .create(true)
@@ -192,12 +185,20 @@ impl Yard {
         let twice: Vec<_> = left.iter().filter(|(_, times)| **times > 1).collect();
         assert!(twice.is_empty(), "attempts that were made twice: {twice:?}");
         let mut found = Found::default();
-        for run in self.runs().unwrap() {
+        let runs = self.runs().unwrap();
+        let parents = runs.iter().filter_map(|run| run["parent"].as_str());
+        let mut parents: BTreeSet<&str> = parents.collect();
+        let children = runs.iter().filter(|run| !run["parent"].is_null());
+        assert_eq!(children.count(), parents.len(), "a subflow has two runs");
+        for run in &runs {
             let id = run["id"].as_str().unwrap();
             let ran = self.run(&format!("runs show {id} --json"));
             let shown: Value = serde_json::from_str(&ran.out).unwrap();
             check_events(&shown);
             found.runs += 1;
+            for task in subflows(&shown) {
+                assert!(parents.remove(task), "{task} has no run");
+            }
             for (task, attempt) in marked(&shown) {
                 let mark = left.remove(&(task.clone(), attempt));
                 assert!(
@@ -218,8 +219,27 @@ impl Yard {
             }
         }
         assert!(left.is_empty(), "effects of nobody: {left:?}");
+        assert!(parents.is_empty(), "runs of nobody: {parents:?}");
         found
     }
+}
+
+/// The same command with these words in the place of its program.
+fn by(words: &[&OsStr], plain: &Command) -> Command {
+    let (program, before) = words.split_first().unwrap();
+    let mut command = Command::new(program);
+    command.args(before).args(plain.get_args());
+    command.stdin(Stdio::null());
+    if let Some(folder) = plain.get_current_dir() {
+        command.current_dir(folder);
+    }
+    for (name, value) in plain.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command
 }
 
 /// The numbers have no gap, no task is created or completed twice, and what should be there is.
@@ -256,9 +276,10 @@ fn check_events(shown: &Value) {
         let items: Vec<usize> = (0..ITEMS).collect();
         assert_eq!(join["output"]["results"], json!(items));
     }
-    let count = match (join.is_some(), is_loop) {
-        (true, _) => ITEMS + 4,
-        (_, true) => ROUNDS + 1,
+    let count = match (join.is_some(), is_loop, subflows(shown).next()) {
+        (true, ..) => ITEMS + 4,
+        (_, true, _) => ROUNDS + 1,
+        (.., Some(_)) => 1,
         _ => 3,
     };
     assert_eq!(tasks.len(), count, "{tasks:?}");
@@ -268,6 +289,13 @@ fn check_events(shown: &Value) {
 fn step(task: &Value) -> &str {
     let id = task["id"].as_str().unwrap();
     id.rsplit('/').next().unwrap()
+}
+
+/// The tasks that are runs of their own.
+fn subflows(shown: &Value) -> impl Iterator<Item = &str> {
+    let tasks = shown["tasks"].as_array().unwrap().iter();
+    let subflows = tasks.filter(|task| task["kind"] == "subflow");
+    subflows.filter_map(|task| task["id"].as_str())
 }
 
 /// The tasks that left a mark, each with the attempt that completed it.
