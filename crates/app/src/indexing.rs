@@ -13,6 +13,9 @@ use crate::{Code, Error, Surroundings, nearest};
 /// How many names are offered in place of one that is not there.
 const OFFERED_MAX: usize = 3;
 
+/// Why something that is there is not in an index.
+const NOT_INDEXED: &str = "it is ignored by git, a link, or kept from being read by `agent.policy`";
+
 /// A project that has been read.
 #[derive(Debug)]
 pub struct Indexed {
@@ -70,29 +73,50 @@ pub struct Reached {
     /// The files, as the project names them.
     pub changed: Vec<RelPath>,
     pub impact: Impact,
+    /// Why something that was given has no part in it.
+    pub left_out: Vec<Error>,
 }
 
-/// Whom changes to `files`, given relative to the current folder, reach.
+/// Whom changes to `files` reach, given relative to the current folder or to the project's; a
+/// folder stands for the files in it. What is not there is left out, as long as anything is there:
+/// in a list that git made, some files are gone.
 pub fn impact(
     surroundings: &Surroundings,
     files: &[PathBuf],
     depth_max: u32,
 ) -> Result<(Indexed, Reached), Error> {
     let indexed = index(surroundings, None)?;
-    let mut changed = Vec::new();
+    let (mut changed, mut left_out) = (Vec::new(), Vec::new());
     for file in files {
-        changed.push(indexed.named(&surroundings.path(file), file)?);
+        match indexed.meant(&surroundings.path(file), file) {
+            Ok(paths) => changed.extend(paths),
+            Err(error) => left_out.push(error),
+        }
+    }
+    if changed.is_empty() && !left_out.is_empty() {
+        return Err(left_out.swap_remove(0));
     }
     changed.sort();
     changed.dedup();
     let impact = indexed.index.impact(&changed, depth_max);
-    Ok((indexed, Reached { changed, impact }))
+    let reached = Reached {
+        changed,
+        impact,
+        left_out,
+    };
+    Ok((indexed, reached))
 }
 
 impl Indexed {
-    /// The file of the index that is meant by `path`, which was written as `given`.
-    fn named(&self, path: &Path, given: &Path) -> Result<RelPath, Error> {
-        let real = fs::canonical(path).unwrap_or_else(|_| plain(path));
+    /// The files of the index that are meant by `path`, which was written as `given`.
+    fn meant(&self, path: &Path, given: &Path) -> Result<Vec<RelPath>, Error> {
+        // Git names files from the top, wherever one stands.
+        let from_top = Some(self.folder.join(given)).filter(|it| fs::exists(it));
+        let path = match from_top {
+            Some(from_top) if !fs::exists(path) => from_top,
+            _ => path.to_owned(),
+        };
+        let real = fs::canonical(&path).unwrap_or_else(|_| plain(&path));
         let shown = given.display();
         let named = inside(&self.folder, &real).map_err(|_| {
             let message = format!(
@@ -103,16 +127,20 @@ impl Indexed {
                 .hint("name a file of this project, or use `--cwd` to work in another")
         })?;
         if self.index.file(&named).is_some() {
-            return Ok(named);
+            return Ok(vec![named]);
         }
         if fs::is_dir(&real) {
-            let message = format!("{shown} is a folder");
-            return Err(Error::new(Code::File, message).hint("name the files in it that change"));
+            let paths = self.index.files().iter().map(|file| &file.path);
+            let inside: Vec<_> = paths.filter(|it| it.is_within(&named)).cloned().collect();
+            if inside.is_empty() {
+                let message = format!("no file in the folder {shown} is in the index");
+                return Err(Error::new(Code::NotFound, message).hint(NOT_INDEXED));
+            }
+            return Ok(inside);
         }
         if fs::exists(&real) {
             let message = format!("{shown} is not in the index");
-            let hint = "it is ignored by git, a link, or kept from being read by `agent.policy`";
-            return Err(Error::new(Code::NotFound, message).hint(hint));
+            return Err(Error::new(Code::NotFound, message).hint(NOT_INDEXED));
         }
         let message = format!("there is no file {shown} in the project");
         let error = Error::new(Code::NotFound, message);

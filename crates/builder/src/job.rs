@@ -225,8 +225,12 @@ impl Job {
             None
         };
         if let Some(wrong) = wrong {
+            let count = match characters {
+                1 => "1 character".to_owned(),
+                _ => format!("{characters} characters"),
+            };
             let message = format!(
-                "the prompt has {characters} characters, {wrong}; say in a sentence or two what is \
+                "the prompt has {count}, {wrong}; say in a sentence or two what is \
                  to be built"
             );
             return Err(Error::new(Kind::Invalid, message));

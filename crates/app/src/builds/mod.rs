@@ -86,16 +86,12 @@ pub(crate) fn plan_as(
 
 /// Approves a plan and builds it.
 pub fn approve(order: Order<'_>, id: &JobId) -> Result<Done, Error> {
+    // What cannot be approved needs nobody to build it.
+    waiting(id, show(order.project, id)?.job.status())?;
     work(order, Team::Builder, async |shop, observer| {
         shop.require_repository()?;
         let bench = shop.bench();
-        let status = bench.jobs.get(id).await?.status();
-        // One that failed could go on from its step as well, but nobody looked at a plan then.
-        if status != Status::PlanReady {
-            let message = format!("the build `{id}` is `{status}`, and no plan of it waits");
-            let hint = format!("`drawloom builds show {id}` says how it stands");
-            return Err(Error::new(Code::Conflict, message).hint(hint));
-        }
+        waiting(id, bench.jobs.get(id).await?.status())?;
         decide::approve(&bench, id).await?;
         Ok(run::build(&bench, id, observer).await?)
     })
@@ -202,6 +198,17 @@ pub fn find(project: &Project, text: &str) -> Result<JobId, Error> {
         Error::new(Code::NotFound, "there is no build here yet")
             .hint("`drawloom build \"…\"` begins one")
     })
+}
+
+/// Refuses a build whose plan waits for nobody. One that failed could go on from its step as well,
+/// but nobody looked at a plan then.
+fn waiting(id: &JobId, status: Status) -> Result<(), Error> {
+    if status == Status::PlanReady {
+        return Ok(());
+    }
+    let message = format!("the build `{id}` is `{status}`, and no plan of it waits");
+    let hint = format!("`drawloom builds show {id}` says how it stands");
+    Err(Error::new(Code::Conflict, message).hint(hint))
 }
 
 /// Works on a build with what it takes, and says what went wrong beside the work.

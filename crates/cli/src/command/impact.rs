@@ -8,6 +8,7 @@ use app::indexing::{self, Reached};
 use clap::Args;
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::{Value, json};
+use workspace::RelPath;
 use workspace::index::Impacted;
 
 use crate::exit::{Exit, Trouble};
@@ -16,20 +17,26 @@ use crate::session::Session;
 
 /// The widest column of paths that is kept straight.
 const PATH_WIDTH_MAX: usize = 64;
+/// How many files are called by their names in a sentence.
+const NAMED_MAX: usize = 5;
 
 /// Show whom a change reaches, and which tests to run
 ///
 /// Follows imports backwards from the files given: who imports them, who imports those, and so on.
 /// Specifiers are resolved as the language does it, with extensions and index files, `tsconfig.json`
 /// paths, packages of the workspace, modules and includes. Tests are listed apart.
+///
+/// A folder stands for the files in it. Of several files, those that are gone or not in the index are
+/// left out, and that is said.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom impact src/user.ts
   drawloom impact src/user.ts src/session.ts --depth 1
+  drawloom impact packages/core
   git diff --name-only | xargs drawloom impact --json")]
 pub(crate) struct Impact {
-    /// The files that change
+    /// The files that change, or folders of them
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// How many imports away to look; 1 is who imports the files themselves
@@ -48,9 +55,11 @@ impl Impact {
             output::json(&as_json(&reached))?;
             return Ok(Exit::Done);
         }
+        for error in &reached.left_out {
+            output::say(format!("left out: {error}"));
+        }
         if reached.impact.is_empty() {
-            let named: Vec<String> = reached.changed.iter().map(ToString::to_string).collect();
-            output::say(format!("nothing imports {}", named.join(", ")));
+            output::say(format!("nothing imports {}", named(&reached.changed)));
         } else if std::io::stdout().is_terminal() {
             output::styled(&as_table(&reached))?;
         } else {
@@ -58,6 +67,15 @@ impl Impact {
         }
         Ok(Exit::Done)
     }
+}
+
+/// The files by name, if they are few.
+fn named(paths: &[RelPath]) -> String {
+    if paths.len() > NAMED_MAX {
+        return format!("the {} files from elsewhere", paths.len());
+    }
+    let names: Vec<&str> = paths.iter().map(RelPath::as_str).collect();
+    names.join(", ")
 }
 
 /// For programs: `path | depth N | via PATH`, and ` | test` for tests.
@@ -136,5 +154,6 @@ fn as_json(reached: &Reached) -> Value {
         "changed": reached.changed,
         "files": list(&reached.impact.files),
         "tests": list(&reached.impact.tests),
+        "left_out": reached.left_out.iter().map(ToString::to_string).collect::<Vec<_>>(),
     })
 }

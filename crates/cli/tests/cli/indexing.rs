@@ -151,6 +151,36 @@ fn impact_follows_importers_and_keeps_tests_apart() {
 }
 
 #[test]
+fn a_folder_stands_for_its_files_and_what_is_gone_is_left_out() {
+    let project = Project::with(FILES);
+    project.write("lib/other.ts", "export const other = 1;\n");
+    let done = |out, err| Expect { exit: 0, out, err };
+    let expect = done(Nothing, Exactly("nothing imports lib/other.ts\n"));
+    check(&project, "impact lib", expect);
+    // As `git diff --name-only` lists them: from the top, files that were deleted among them.
+    project.write("drawloom.toml", "");
+    check(
+        &project,
+        "impact --cwd lib src/api.ts src/gone.ts drawloom.toml",
+        done(
+            Exactly("src/main.ts | depth 1 | via src/api.ts\n"),
+            Has(&[
+                "left out: there is no file src/gone.ts",
+                "left out: drawloom.toml is not in the index",
+            ]),
+        ),
+    );
+    check(
+        &project,
+        "impact src/api.ts src/gone.ts --json",
+        done(
+            Has(&["\"left_out\": [\n    \"there is no file src/gone.ts in the project\""]),
+            Nothing,
+        ),
+    );
+}
+
+#[test]
 fn wrong_uses_say_what_to_do() {
     let project = Project::with(FILES);
     check_failed(&project, "index none", 1, &["there is no folder", "hint: "]);
@@ -178,9 +208,9 @@ fn wrong_uses_say_what_to_do() {
     );
     check_failed(
         &project,
-        "impact src",
+        "impact dist",
         1,
-        &["src is a folder", "name the files"],
+        &["no file in the folder dist is in the index", "ignored"],
     );
     check_failed(
         &project,
