@@ -324,6 +324,7 @@ fn what_a_reply_means_follows_the_table() {
             Outcome::Unsure { .. } => "unsure",
             Outcome::Continue { .. } => "continue",
             Outcome::OverBudget { .. } => "budget",
+            Outcome::GivenBack => "given back",
         }
     };
     for (status, next, expected) in [

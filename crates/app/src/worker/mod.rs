@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use exec::Cancel;
-use flow::engine::{Command, Event, FailureClass, RunStatus};
+use flow::engine::{Command, Event, FailureClass, Outcome, Report, RunStatus};
 use flow::{Claim, Done, RunId, Store, StoreError, StoreErrorKind, TaskId};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -369,11 +369,13 @@ impl<'o> Worker<'o> {
         for (task, held) in left {
             held.abort.abort();
             let fence = held.fence;
-            // A refusal means that it has ended meanwhile.
-            let _ = self
-                .store
-                .execute(Command::LeaseLost { task, fence })
-                .await?;
+            let report = Report::of(Outcome::GivenBack);
+            self.report(Done {
+                task,
+                fence,
+                report,
+            })
+            .await?;
         }
         self.show(shift, watcher).await?;
         Ok(Ended::Stopped { given_back })

@@ -159,7 +159,20 @@ impl<R: Rows> Ledger<'_, R> {
             Outcome::OverBudget { reason } => {
                 self.hold(task, Move::Hold, hold(HoldKind::Budget, reason))
             }
+            Outcome::GivenBack => self.give_back(&row),
         }
+    }
+
+    /// Nothing has failed: whoever is there takes it at once, and has all attempts that were left.
+    fn give_back(&mut self, row: &TaskRow) -> Result<(), Stop<R::Error>> {
+        let why = "Its worker was asked to stop.".to_owned();
+        self.shift(&row.id, Move::Requeue, Some(why))?;
+        let change = TaskChange {
+            attempt: Some(row.attempt.saturating_sub(1)),
+            ready_ms: Some(self.now_ms),
+            ..TaskChange::default()
+        };
+        self.change(&row.id, change)
     }
 
     fn go_on_turning(&mut self, row: &TaskRow, note: &str) -> Result<(), Stop<R::Error>> {

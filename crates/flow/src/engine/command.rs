@@ -197,6 +197,8 @@ pub enum Outcome {
     OverBudget {
         reason: String,
     },
+    /// The worker was asked to stop before it was done. The attempt does not count.
+    GivenBack,
 }
 
 /// What a person says to a task.

@@ -59,6 +59,16 @@ fn after_the_last_attempt_come_the_error_edge_and_the_fallback() {
 }
 
 #[test]
+fn what_a_worker_gives_back_is_ready_at_once_and_has_lost_no_attempt() {
+    check(
+        "graph TD\n A[Try] --> B[Then]",
+        "back A\n back A\n back A\n back A\n expect A attempt 0\n fail A timeout\n expect A attempt 1
+         wait 5000\n back A\n done A 1\n expect A attempt 2",
+        "A:completed B:pending run:running",
+    );
+}
+
+#[test]
 fn the_same_attempt_waits_the_same_time_everywhere() {
     let retry = flow::Retry::default();
     let task: flow::TaskId = "r/A".parse().unwrap();
@@ -88,4 +98,34 @@ fn a_lost_lease_is_another_attempt_and_the_old_fence_is_refused() {
          beat A 2\n wait 59999\n expire\n late A 2 7\n refused stale_fence late A 2 7\n expect A output 7",
         "A:completed B:pending run:running",
     );
+}
+
+#[test]
+fn an_error_edge_comes_before_the_fallback_and_the_fallback_before_the_hold() {
+    let all = with(
+        "A[Try] --> B[Then]\n A -->|onError| C[Mend]",
+        &[("A", "{\"fallbackAssigneeId\": \"bob\"}")],
+    );
+    check(&all, "fail A failed", "A:failed C:pending run:running");
+    // What is retryable is tried three times by each of them.
+    let fallback = with(
+        "A[Try] --> B[Then]",
+        &[("A", "{\"fallbackAssigneeId\": \"bob\"}")],
+    );
+    let thrice =
+        "fail A timeout\n wait 300000\n fail A unavailable\n wait 300000\n fail A lease_lost\n";
+    check(
+        &fallback,
+        &format!(
+            "{thrice} expect A assignee bob\n expect A attempt 0\n {thrice} expect A hold failed"
+        ),
+        "A:on_hold run:paused",
+    );
+    for class in ["failed", "invalid", "auth", "limit", "child"] {
+        check(
+            "graph TD\n A[Try]",
+            &format!("fail A {class}\n expect A attempt 1"),
+            "A:on_hold run:paused",
+        );
+    }
 }

@@ -196,7 +196,10 @@ impl Stage {
         let run = RunId::new("r");
         match verb {
             "cancel" => Command::Cancel {
-                run,
+                run: match name.strip_prefix('@') {
+                    Some(child) => self.children[child.parse::<usize>().unwrap() - 1].clone(),
+                    None => run,
+                },
                 reason: "Enough.".to_owned(),
             },
             "pause" => Command::Pause {
@@ -397,6 +400,7 @@ fn outcome(verb: &str, more: &str) -> Option<Outcome> {
             note: reason,
             output: None,
         },
+        "back" => Outcome::GivenBack,
         "budget" => Outcome::OverBudget {
             reason: "Too dear.".to_owned(),
         },
