@@ -109,7 +109,7 @@ async fn a_killed_migration_of_sqlite_leaves_before_or_after() {
         return be_the_victim(&place).await;
     }
     let test = "killed::a_killed_migration_of_sqlite_leaves_before_or_after";
-    check_killed(&Maker::files(), test, 40).await;
+    check_killed(&Maker::files(), test, 24).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

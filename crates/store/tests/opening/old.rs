@@ -74,6 +74,54 @@ async fn check_newer(maker: &Maker) {
     assert_eq!(maker.tables(&place).await, tables);
 }
 
+/// The tables of a version may have been others in a build that was never released.
+async fn check_other_build(maker: &Maker) {
+    let place = maker.of_version(1, "other").await;
+    let other = match maker {
+        Maker::Files(_) => "UPDATE _sqlx_migrations SET checksum = x'00' RETURNING 'x'",
+        Maker::Server(_) => "UPDATE drawloom_migrations SET checksum = '' RETURNING 'x'",
+    };
+    maker.texts(&place, other).await;
+    let tables = maker.tables(&place).await;
+    let Err(error) = open(&place).await else {
+        panic!("tables of another build are taken for ours");
+    };
+    assert_eq!(error.kind(), Kind::Newer, "{error}");
+    assert!(error.to_string().contains("another build"), "{error}");
+    assert_eq!(maker.tables(&place).await, tables);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_of_another_build_are_left_alone() {
+    check_other_build(&Maker::files()).await;
+    check_other_build(&Maker::server().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_role_that_may_not_make_tables_works_with_those_there_are() {
+    let maker = Maker::server().await;
+    let (new, old) = (maker.empty("new").await, maker.of_version(1, "old").await);
+    drop(open(&new).await.unwrap());
+    maker.texts(&new, "CREATE ROLE worker LOGIN").await;
+    for place in [&new, &old] {
+        let grant = "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO worker";
+        maker.texts(place, grant).await;
+    }
+    let of_worker = |place: &str| place.replace("drawloom@", "worker@");
+    let opened = open(&of_worker(&new)).await.unwrap();
+    for part in opened.parts() {
+        opened.fill(*part).await;
+        opened.find(*part).await;
+    }
+    let Err(error) = open(&of_worker(&old)).await else {
+        panic!("somebody without the right to it has made tables");
+    };
+    assert_eq!(error.kind(), Kind::Open, "{error}");
+    assert!(error.to_string().contains("permission denied"), "{error}");
+    // Whoever may make them is not kept waiting by whoever could not.
+    drop(open(&old).await.unwrap());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_of_every_version_of_sqlite_survive_and_go_on() {
     check_old(&Maker::files()).await;
