@@ -52,11 +52,14 @@ impl Program {
             test.package
         );
         let lines = String::from_utf8_lossy(&built.stdout);
-        let path = lines
-            .lines()
-            .find_map(|line| executable(line, test.program));
+        let folder = tempfile::tempdir()?;
+        let path = lines.lines().find_map(|line| executable(line, "test"));
         let path = path.with_context(|| format!("cargo built no `{}`", test.program))?;
-        Ok(Program { test, path })
+        std::fs::copy(path, folder.path().join(TESTS))?;
+        if let Some(path) = lines.lines().find_map(|line| executable(line, "bin")) {
+            std::fs::copy(path, folder.path().join(TESTED))?;
+        }
+        Ok(Program { test, folder })
     }
 
     /// Runs the test with this seed and one more variable.
