@@ -225,6 +225,37 @@ mod tests {
     use super::{Move, TaskStatus};
 
     #[test]
+    fn the_moves_are_those_of_the_table_and_no_others() {
+        let mut moves: Vec<String> = Move::ALL
+            .iter()
+            .map(|by| format!("{} {}", by.from().name(), by.to().name()))
+            .collect();
+        moves.sort();
+        moves.dedup();
+        assert_eq!(
+            moves,
+            [
+                "in_progress cancelled",
+                "in_progress completed",
+                "in_progress failed",
+                "in_progress on_hold",
+                "in_progress pending",
+                "on_hold cancelled",
+                "on_hold in_progress",
+                "on_hold pending",
+                "on_hold waiting",
+                "pending cancelled",
+                "pending in_progress",
+                "waiting cancelled",
+                "waiting completed",
+                "waiting failed",
+                "waiting on_hold",
+                "waiting pending",
+            ]
+        );
+    }
+
+    #[test]
     fn nothing_leaves_a_terminal_status_and_every_other_can_be_cancelled() {
         for status in TaskStatus::ALL {
             let leaves = Move::ALL.iter().filter(|m| m.from() == status).count();

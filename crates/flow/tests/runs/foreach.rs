@@ -1,6 +1,8 @@
 //! Foreach: its items, its limits, and what their body may be.
 
-use crate::script::{EACH, check, with};
+use serde_json::json;
+
+use crate::script::{EACH, Stage, check, with};
 
 #[test]
 fn a_foreach_runs_its_own_work_for_every_item() {
@@ -154,4 +156,53 @@ fn a_foreach_without_work_gives_its_items() {
          expect J output {\"results\": [3, 1, 2], \"failed\": [], \"counts\": {\"total\": 3, \"succeeded\": 3, \"failed\": 0, \"skipped\": 0}}",
         "A:completed C:completed J:completed Z:pending run:running",
     );
+}
+
+/// How many items of a list are under way at once, or why none is.
+fn begun(config: &str, items: usize) -> String {
+    let workflow = with(EACH, &[("C", config)]);
+    let list: Vec<usize> = (0..items).collect();
+    let mut stage = Stage::new(&[("main", &workflow)], json!({}));
+    stage.line(&format!("done A {}", json!(list)));
+    let shown = stage.shown();
+    match shown.contains("C:on_hold") {
+        true => "none".to_owned(),
+        false => shown.matches("/C:pending").count().to_string(),
+    }
+}
+
+#[test]
+fn items_have_limits_where_nobody_sets_them() {
+    let works = "{\"itemsPath\": \"output\", \"prompt\": \"x\"}";
+    for (config, items, expected) in [
+        (works, 100, "10"),
+        (works, 101, "none"),
+        (
+            "{\"itemsPath\": \"output\", \"prompt\": \"x\", \"maxItems\": 101, \"maxConcurrency\": 101}",
+            101,
+            "101",
+        ),
+    ] {
+        assert_eq!(begun(config, items), expected, "{items} items of {config}");
+    }
+}
+
+#[test]
+fn a_foreach_that_fails_as_a_whole_follows_its_own_edge_or_that_of_its_join() {
+    for edge in ["C -->|onError| X[Mend]", "J -->|onError| X[Mend]"] {
+        let workflow = with(
+            &format!("{EACH}\n {edge}"),
+            &[("C", "{\"itemsPath\": \"output\", \"prompt\": \"x\"}")],
+        );
+        check(
+            &workflow,
+            "done A 5",
+            "A:completed C:failed X:pending run:running",
+        );
+        check(
+            &workflow,
+            "done A [1]\n fail C[0]/C auth",
+            "A:completed C:failed X:pending C[0]/C:failed run:running",
+        );
+    }
 }

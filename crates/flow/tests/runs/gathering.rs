@@ -18,6 +18,43 @@ fn joins_of_items_have_policies() {
             "C:completed J:completed Z:pending",
         ),
         (
+            "{\"policy\": \"all\"}",
+            "done C[0]/C 1\n done C[1]/C 1",
+            "C:waiting",
+        ),
+        (
+            "{\"policy\": \"all\"}",
+            "done C[0]/C 1\n done C[1]/C 1\n done C[2]/C 1",
+            "C:completed J:completed Z:pending",
+        ),
+        (
+            "{\"policy\": \"allTerminal\"}",
+            "fail C[0]/C failed\n fail C[1]/C failed",
+            "C:waiting",
+        ),
+        (
+            "{\"policy\": \"any\"}",
+            "fail C[0]/C failed\n done C[2]/C 1",
+            "C:completed J:completed Z:pending",
+        ),
+        (
+            "{\"policy\": \"any\"}",
+            "fail C[0]/C failed\n fail C[1]/C failed\n fail C[2]/C failed",
+            "C:on_hold",
+        ),
+        // More than half, where no threshold is set.
+        (
+            "{\"policy\": \"quorum\"}",
+            "done C[0]/C 1\n done C[2]/C 1",
+            "C:completed J:completed Z:pending",
+        ),
+        ("{\"policy\": \"quorum\"}", "done C[0]/C 1", "C:waiting"),
+        (
+            "{\"policy\": \"quorum\", \"minSuccessPercent\": 100}",
+            "done C[0]/C 1\n done C[2]/C 1",
+            "C:waiting",
+        ),
+        (
             "{\"minCount\": 3}",
             "fail C[0]/C failed\n done C[1]/C 1\n done C[2]/C 1",
             "C:on_hold",
@@ -111,5 +148,52 @@ fn a_join_has_a_time_limit_that_survives() {
         &workflow,
         "done A [1]\n wait 10000\n fire\n expect C hold timeout\n done C[0]/C 1",
         "A:completed C:completed J:completed Z:pending C[0]/C:completed run:running",
+    );
+}
+
+#[test]
+fn a_foreach_that_waits_again_has_its_time_again() {
+    let workflow = with(
+        EACH,
+        &[
+            ("C", "{\"itemsPath\": \"output\", \"prompt\": \"x\"}"),
+            ("J", "{\"timeout\": \"10s\", \"onTimeout\": \"hold\"}"),
+        ],
+    );
+    let held = "A:completed C:on_hold C[0]/C:pending run:running";
+    check(&workflow, "done A [1]\n wait 10000\n fire", held);
+    check(
+        &workflow,
+        "done A [1]\n wait 10000\n fire\n retry C\n wait 9999\n fire",
+        "A:completed C:waiting C[0]/C:pending run:running",
+    );
+    check(
+        &workflow,
+        "done A [1]\n wait 10000\n fire\n retry C\n wait 10000\n fire",
+        held,
+    );
+}
+
+#[test]
+fn what_comes_late_leads_nowhere() {
+    let workflow = with(
+        "A[List] --> C[[Each: x]] --> B[Do] --> D[More] --> J[Join] --> Z[End]",
+        &[
+            ("C", "{\"itemsPath\": \"output\"}"),
+            ("J", "{\"policy\": \"any\"}"),
+        ],
+    );
+    check(
+        &workflow,
+        "done A [1, 2]\n claim C[1]/B\n done C[0]/B 1\n done C[0]/D 1\n done C[1]/B 2\n done Z 3",
+        "A:completed C:completed J:completed Z:completed C[0]/B:completed C[0]/D:completed
+         C[1]/B:completed run:completed",
+    );
+    // A failure that comes late is nobody's any more.
+    check(
+        &workflow,
+        "done A [1, 2]\n claim C[1]/B\n done C[0]/B 1\n done C[0]/D 1\n fail C[1]/B timeout\n done Z 3",
+        "A:completed C:completed J:completed Z:completed C[0]/B:completed C[0]/D:completed
+         C[1]/B:failed run:completed",
     );
 }

@@ -90,3 +90,81 @@ fn a_join_may_have_work_on_what_came_together() {
         "A:completed B:completed C:completed D:pending J:completed run:running",
     );
 }
+
+#[test]
+fn a_join_of_branches_has_a_time_limit_too() {
+    for (rule, expected) in [
+        ("hold", "J:on_hold run:running"),
+        ("fail", "J:on_hold run:paused"),
+        ("continue", "D:pending J:completed run:running"),
+    ] {
+        let config = format!("{{\"timeout\": \"10s\", \"onTimeout\": \"{rule}\"}}");
+        let workflow = with(FORK, &[("J", &config)]);
+        let before = "A:completed B:completed C:pending";
+        check(
+            &workflow,
+            "done A 1\n done B 2\n wait 10000\n fire",
+            &format!("{before} {expected}"),
+        );
+        check(
+            &workflow,
+            "done A 1\n done B 2\n wait 9999\n fire",
+            &format!("{before} J:waiting run:running"),
+        );
+    }
+    // What comes after all is still taken in while it is on hold, and late once it went on.
+    let held = with(FORK, &[("J", "{\"timeout\": \"10s\"}")]);
+    check(
+        &held,
+        "done A 1\n done B 2\n wait 10000\n fire\n done C 3\n retry J
+         expect J output {\"results\": [2, 3], \"failed\": [], \"counts\": {\"total\": 2, \"succeeded\": 2, \"failed\": 0, \"skipped\": 0}}",
+        "A:completed B:completed C:completed D:pending J:completed run:running",
+    );
+    let gone = with(
+        FORK,
+        &[("J", "{\"timeout\": \"10s\", \"onTimeout\": \"continue\"}")],
+    );
+    check(
+        &gone,
+        "done A 1\n done B 2\n wait 10000\n fire\n done C 3\n expect late 1\n done D 4",
+        "A:completed B:completed C:completed D:completed J:completed run:completed",
+    );
+}
+
+#[test]
+fn a_join_in_an_item_joins_the_branches_of_that_item() {
+    let workflow = with(
+        "A[List] --> C[[Each: x]] --> B[Do] --> D[d] & E[e]\n D --> J[Join]\n E --> J\n J --> K[Join all]",
+        &[
+            ("C", "{\"itemsPath\": \"output\"}"),
+            ("J", "{\"awaitStepId\": \"B\"}"),
+        ],
+    );
+    check(
+        &workflow,
+        "done A [1, 2]\n done C[0]/B 1\n done C[0]/D 2\n done C[0]/E 3\n done C[1]/B 1\n done C[1]/D 2",
+        "A:completed C:waiting C[0]/B:completed C[0]/D:completed C[0]/E:completed C[0]/J:completed
+         C[1]/B:completed C[1]/D:completed C[1]/E:pending C[1]/J:waiting run:running",
+    );
+}
+
+#[test]
+fn a_join_that_names_a_step_of_the_body_joins_the_items() {
+    let workflow = with(
+        "A[List] --> C[[Each: x]] --> B[Do] --> J[Join all] --> Z[End]",
+        &[
+            ("C", "{\"itemsPath\": \"output\"}"),
+            ("J", "{\"awaitStepId\": \"B\"}"),
+        ],
+    );
+    check(
+        &workflow,
+        "done A [1, 2]\n done C[0]/B 5",
+        "A:completed C:waiting C[0]/B:completed C[1]/B:pending run:running",
+    );
+    check(
+        &workflow,
+        "done A [1, 2]\n done C[0]/B 5\n done C[1]/B 6",
+        "A:completed C:completed J:completed Z:pending C[0]/B:completed C[1]/B:completed run:running",
+    );
+}

@@ -1,6 +1,8 @@
 //! Loops, and how often a step may be visited.
 
-use crate::script::{check, with};
+use serde_json::json;
+
+use crate::script::{Stage, check, with};
 
 #[test]
 fn a_loop_goes_round_until_its_visits_are_used_up() {
@@ -41,4 +43,30 @@ fn visits_are_counted_in_each_item() {
         "A:completed C:completed J:completed C[0]/B:completed C[0]/B~2:completed C[1]/B:completed
          C[1]/B~2:completed run:completed",
     );
+}
+
+#[test]
+fn a_step_is_visited_25_times_where_nobody_says_otherwise() {
+    let workflow = "graph TD\n A[Try] --> Q{ok?}\n Q -->|\"output.ok\"| B[End]\n Q -->|default| A";
+    let rounds = |count: u32| {
+        let rounds = (1..=count).map(|visit| match visit {
+            1 => "done A {}\n".to_owned(),
+            visit => format!("done A~{visit} {{}}\n"),
+        });
+        rounds.collect::<String>()
+    };
+    let mut stage = Stage::new(&[("main", workflow)], json!({}));
+    rounds(24).lines().for_each(|line| stage.line(line));
+    assert!(
+        stage.shown().ends_with("A~25:pending run:running"),
+        "{}",
+        stage.shown()
+    );
+    stage.line("done A~25 {}");
+    assert!(
+        stage.shown().ends_with("A~26:on_hold run:paused"),
+        "{}",
+        stage.shown()
+    );
+    stage.line("expect notices on_hold run_paused");
 }

@@ -1,6 +1,8 @@
 //! People: manual tasks, tasks on hold, what a reply may ask of them.
 
-use crate::script::{check, with};
+use serde_json::json;
+
+use crate::script::{Stage, check, with};
 
 #[test]
 fn a_held_task_is_retried_answered_or_given_up() {
@@ -102,4 +104,58 @@ fn a_persons_task_has_a_time_limit_too() {
             "A:completed B:pending run:running",
         );
     }
+}
+
+#[test]
+fn a_budget_that_is_used_up_pauses_and_loses_nothing() {
+    let workflow = "graph TD\n A[Try] --> B[Then]";
+    check(
+        workflow,
+        "budget A\n expect A hold budget\n expect reason Too dear.\n refused wrong_status take A",
+        "A:on_hold run:paused",
+    );
+    check(
+        workflow,
+        "budget A\n retry A\n done A 1",
+        "A:completed B:pending run:running",
+    );
+}
+
+#[test]
+fn what_a_reply_says_besides_is_kept_with_its_task() {
+    let workflow = with("A[Try] --> B[Then]", &[("A", "{\"tags\": [\"mine\"]}")]);
+    let mut stage = Stage::new(&[("main", &workflow)], json!({}));
+    stage.line("claim A");
+    let task: flow::TaskId = "r/A".parse().unwrap();
+    let outcome = flow::engine::Outcome::Completed {
+        output: json!(1),
+        partial: true,
+    };
+    let spent = flow::engine::Spent {
+        tokens: 7,
+        micros: 9,
+    };
+    let report = flow::engine::Report {
+        tags: vec!["new".to_owned(), "mine".to_owned()],
+        spent,
+        warnings: vec!["`{{nobody}}` leads nowhere.".to_owned()],
+        ..flow::engine::Report::of(outcome)
+    };
+    let fence = stage.memory.tasks[&task].fence;
+    let report = flow::engine::Command::Report {
+        task: task.clone(),
+        fence,
+        report,
+    };
+    stage.execute(&report).unwrap();
+    let row = &stage.memory.tasks[&task];
+    assert!(row.partial, "PARTIAL is flagged");
+    assert_eq!(row.tags, ["mine", "new"]);
+    assert_eq!(row.spent, spent);
+    assert_eq!(stage.memory.runs[&task.run].spent, spent);
+    let warned = stage.memory.events[&task.run].iter().any(|event| {
+        matches!(&event.what, flow::engine::What::Warned { task: Some(of), message }
+            if *of == task && message == "`{{nobody}}` leads nowhere.")
+    });
+    assert!(warned, "a path that leads nowhere is a warning on the task");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::script::{check_with, with};
+use crate::script::{Stage, check_with, with};
 
 const CHILD: &str = "graph TD\n X[Work]";
 
@@ -67,5 +67,53 @@ fn runs_do_not_stand_deeper_than_they_may() {
         json!({}),
         "fire",
         "S:waiting run:running @1/S:waiting @1/run:running @2/S:on_hold @2/run:paused",
+    );
+}
+
+#[test]
+fn runs_stand_five_deep_where_nobody_says_otherwise() {
+    let workflow = "graph TD\n S[[Run: main]] --> B[Then]";
+    let mut stage = Stage::new(&[("main", workflow)], json!({}));
+    stage.line("fire");
+    let shown = stage.shown();
+    assert!(shown.ends_with("@5/S:on_hold @5/run:paused"), "{shown}");
+}
+
+#[test]
+fn a_child_that_fails_or_is_cancelled_takes_the_error_edge() {
+    let workflow = with(
+        "A[One] --> S[[Run: child]] --> B[Then]\n S -->|onError| X[Mend]",
+        &[],
+    );
+    let workflows = [("main", workflow.as_str()), ("child", CHILD)];
+    check_with(
+        &workflows,
+        json!({}),
+        "done A 1\n fire\n fail @1/X auth Who?\n reject @1/X Who?\n fire
+         expect S output {\"error\": {\"class\": \"child\", \"message\": \"Who?\", \"step\": \"S\", \"attempts\": 0}, \"output\": null}",
+        "A:completed S:failed X:pending run:running @1/X:failed @1/run:failed",
+    );
+    check_with(
+        &workflows,
+        json!({}),
+        "done A 1\n fire\n cancel @1\n fire",
+        "A:completed S:failed X:pending run:running @1/X:cancelled @1/run:cancelled",
+    );
+}
+
+#[test]
+fn a_subflow_without_a_mapping_gets_what_came_before() {
+    let workflow = parent("{}");
+    check_with(
+        &[("main", &workflow), ("child", CHILD)],
+        json!({ "who": "me" }),
+        "done A {\"n\": 1}\n fire\n expect input {\"n\": 1}",
+        "A:completed S:waiting run:running @1/X:pending @1/run:running",
+    );
+    check_with(
+        &[("main", "graph TD\n S[[Run: child]]"), ("child", CHILD)],
+        json!({ "who": "me" }),
+        "fire\n expect input {\"who\": \"me\"}",
+        "S:waiting run:running @1/X:pending @1/run:running",
     );
 }

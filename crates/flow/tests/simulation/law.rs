@@ -194,8 +194,16 @@ impl Law {
             }
             _ => assert!(active.is_empty(), "{run} ended too early"),
         }
+        if let Some(parent) = row.parent.as_ref().filter(|_| !row.status.is_terminal()) {
+            let waits = memory.tasks[parent].status == TaskStatus::Waiting;
+            let told = memory
+                .timers
+                .contains_key(&(run.clone(), "cancel".to_owned()));
+            assert!(waits || told, "{run} runs for nobody");
+        }
         for task in &active {
             self.explained(memory, task, &active);
+            wanted(memory, task);
         }
         if chance.one_in(8) {
             counted(memory, run);
@@ -269,6 +277,17 @@ impl Law {
                 .sum();
             assert_eq!(sum, u64::from(row.total), "{group}: every item once");
         }
+    }
+}
+
+/// Where a foreach is over, nothing is left of its items but what somebody is still working on.
+fn wanted(memory: &Memory, task: &TaskRow) {
+    let mut at = task.id.clone();
+    while let Some((group, _)) = at.group() {
+        let over = memory.groups[&group].closed || memory.tasks[&group].status.is_terminal();
+        let working = task.status == TaskStatus::InProgress;
+        assert!(!over || working, "{} is left over", task.id);
+        at = group;
     }
 }
 

@@ -203,3 +203,96 @@ fn large_and_hostile_texts_have_limits() {
     );
     assert_eq!(problems(&source), "4 config");
 }
+
+#[test]
+fn every_setting_of_the_table_is_read() {
+    let source = format!(
+        "graph TD\n A[List] --> F[[Each: x]] --> B[Do] --> J[Join] --> D{{q}}\n D --> S[[Run: other]]\n D --> Z[End]\n{}",
+        block(
+            "%% @A: { \"stepType\": \"task\", \"execution\": \"automated\", \"type\": \"automated\", \"prompt\": \"p\", \"defaultAssigneeId\": \"ann\", \"fallbackAssigneeId\": \"bob\", \"hitlPhase\": \"h\", \"description\": \"d\", \"outputSchema\": {\"type\": \"object\"}, \"retry\": {\"attempts\": 2, \"delay\": \"1s\", \"maxDelay\": \"2s\"}, \"timeout\": \"1m\", \"maxVisits\": 7, \"budget\": {\"tokens\": 5, \"money\": 0.5}, \"handler\": \"http\", \"awaitCallback\": true, \"confidence\": 0.5, \"failFast\": true, \"tags\": [\"t\"], \"config\": {\"url\": \"u\"} }
+%% @F: { \"itemsPath\": \"output.x\", \"itemVariable\": \"x\", \"maxItems\": 3, \"maxConcurrency\": 2 }
+%% @J: { \"awaitTag\": \"foreach:{{parentId}}\", \"awaitStepId\": \"F\", \"policy\": \"quorum\", \"minSuccessPercent\": 50, \"timeout\": 5, \"onTimeout\": \"continue\" }
+%% @D: { \"branches\": [{\"condition\": \"output.a\", \"targetStepId\": \"S\"}], \"defaultBranch\": \"Z\" }
+%% @S: { \"subflowId\": \"child\", \"inputMapping\": {\"a\": \"output\"}, \"maxDepth\": 4, \"onError\": \"Z\" }"
+        )
+    );
+    let workflow = parse(&source).unwrap_or_else(|e| panic!("{}", e.report("w", &source)));
+    let step = |id: &str| workflow.step(&id.into()).unwrap();
+    let a = &step("A").config;
+    assert_eq!(
+        [
+            &a.prompt,
+            &a.default_assignee_id,
+            &a.fallback_assignee_id,
+            &a.hitl_phase,
+            &a.description
+        ]
+        .map(|text| text.as_deref().unwrap_or_default()),
+        ["p", "ann", "bob", "h", "d"]
+    );
+    let retry = step("A").retry();
+    assert_eq!(
+        (retry.attempts, retry.delay.ms, retry.max_delay.ms),
+        (2, 1_000, 2_000)
+    );
+    assert_eq!(a.timeout.map(|timeout| timeout.ms), Some(60_000));
+    assert_eq!(
+        (step("A").visits_max(), step("A").handler()),
+        (7, flow::Handler::Http)
+    );
+    let budget = a.budget.unwrap();
+    assert_eq!((budget.tokens, budget.money), (Some(5), Some(0.5)));
+    assert_eq!(
+        (a.await_callback, a.confidence, a.fail_fast),
+        (Some(true), Some(0.5), Some(true))
+    );
+    assert!(a.output_schema.is_some() && a.config.is_some() && a.tags.is_some());
+    let each = step("F");
+    assert_eq!(
+        (each.item_variable(), each.items_max(), each.concurrency()),
+        ("x", 3, 2)
+    );
+    assert_eq!(each.config.items_path.as_deref(), Some("output.x"));
+    let join = &step("J").config;
+    assert_eq!(join.policy, Some(flow::Policy::Quorum));
+    assert_eq!(
+        (join.min_success_percent, join.min_count),
+        (Some(50.0), None)
+    );
+    assert_eq!(join.timeout.map(|timeout| timeout.ms), Some(5_000));
+    assert_eq!(join.on_timeout, Some(flow::OnTimeout::Continue));
+    let whens: Vec<String> = workflow
+        .edges()
+        .iter()
+        .map(|edge| format!("{}>{} {:?}", edge.from, edge.to, edge.when))
+        .collect();
+    assert!(
+        whens.contains(&"D>S Condition(\"output.a\")".to_owned()),
+        "{whens:?}"
+    );
+    assert!(whens.contains(&"D>Z Default".to_owned()), "{whens:?}");
+    assert!(whens.contains(&"S>Z OnError".to_owned()), "{whens:?}");
+    let subflow = step("S");
+    assert_eq!((subflow.subflow(), subflow.depth_max()), ("child", 4));
+    assert_eq!(
+        subflow.config.input_mapping.as_ref().unwrap()["a"],
+        "output"
+    );
+    for handler in [
+        "ai_interaction",
+        "code_generation",
+        "planning",
+        "validation",
+        "no_op",
+        "recipe",
+        "build",
+        "command",
+        "http",
+    ] {
+        let source = format!(
+            "graph TD\n A[x]\n{}",
+            block(&format!("%% @A: {{ \"handler\": \"{handler}\" }}"))
+        );
+        assert!(parse(&source).is_ok(), "{handler}");
+    }
+}
