@@ -11,6 +11,7 @@
 mod checks;
 mod drawings;
 mod edits;
+mod hostile;
 mod places;
 mod reading;
 
