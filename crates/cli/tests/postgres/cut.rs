@@ -1,7 +1,7 @@
 //! Lines that are cut and workers that stand still: whoever comes late is refused.
 
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -75,4 +75,32 @@ fn a_line_that_is_cut_for_longer_than_a_lease_ends_nothing() {
     yard.wait_for_end(3);
     yard.check();
     drop(crew);
+}
+
+#[test]
+#[ignore = "takes minutes: a server may be slow before it is taken to be gone"]
+fn a_server_that_says_nothing_for_minutes_is_said_and_nothing_is_lost() {
+    let server = Server::start();
+    let yard = Yard::new(Some(server.database("silent")));
+    with_slow(&yard);
+    for kind in ["slow", "fan"] {
+        assert!(yard.start(kind));
+    }
+    let mut worker = yard.worker("one", "--lease 1s");
+    wait_for("the first attempt", || begun(&yard));
+    server.freeze();
+    let frozen = Instant::now();
+    while !worker.has_ended() && frozen.elapsed() < Duration::from_secs(400) {
+        sleep(Duration::from_millis(500));
+    }
+    println!("given up after {:?}", frozen.elapsed());
+    server.thaw();
+    assert!(worker.has_ended(), "it waits for ever");
+    let said = yard.project.read("one.said");
+    assert!(said.contains("did not answer within"), "{said}");
+    assert!(said.contains("Check the server and the network"), "{said}");
+    let worker = yard.worker("two", "--lease 1s");
+    yard.wait_for_end(2);
+    drop(worker);
+    yard.check();
 }

@@ -16,7 +16,7 @@ use super::fault::{Fault, is_gone};
 use crate::error::{Error, Kind, Result};
 
 /// How long a server may take to let somebody in, in milliseconds.
-const CONNECT_MS_MAX: u64 = 15_000;
+const CONNECT_MS_MAX: u64 = 5_000;
 
 /// How long a server may take for a statement, in milliseconds; then the line is taken to be cut. It
 /// may wait for a lock, and has a while beside that.
@@ -25,8 +25,8 @@ const ANSWER_MS_MAX: u64 = LOCK_MS_MAX + 15_000;
 /// How often the server's time is asked for, in milliseconds.
 const TIME_MS: u64 = 10_000;
 
-/// How often, and how long apart, the server is asked what became of a commit.
-const LOOKS_MAX: u32 = 60;
+/// For how long, and how often, the server is asked what became of a commit, in milliseconds.
+const LOOK_MS_MAX: u64 = 30_000;
 const LOOK_MS: u64 = 500;
 
 /// The values of a statement, in the order of their numbers.
@@ -205,7 +205,8 @@ impl Line {
     /// What became of a transaction whose commit nobody answered.
     async fn look(&mut self, name: &str) -> Result<()> {
         const STATUS: &str = "SELECT pg_xact_status($1::text::xid8)";
-        for _ in 0..LOOKS_MAX {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(LOOK_MS_MAX) {
             let looked = self.fetch(STATUS, Values::of(name)).await;
             let status = looked.and_then(|rows| self.first::<Option<String>>(&rows));
             match status.ok().flatten().flatten().as_deref() {
