@@ -150,7 +150,8 @@ impl<R: Rows> Ledger<'_, R> {
             keys.push(timeout_key(task));
         }
         if step.step_type == StepType::Subflow {
-            keys.extend([child_key(task), ended_key(task)]);
+            let fence = self.of_task(task, |row| row.fence)?;
+            keys.extend([child_key(task, fence), ended_key(task)]);
         }
         let run = self.run.clone();
         for key in keys {
@@ -198,7 +199,7 @@ impl<R: Rows> Ledger<'_, R> {
         )?;
         self.act(Action::Arm(TimerRow {
             run: self.run.clone(),
-            key: child_key(&row.id),
+            key: child_key(&row.id, fence),
             at_ms: self.now_ms,
             due: Due::StartChild {
                 child: ChildRun {
@@ -312,8 +313,10 @@ pub(crate) fn timeout_key(task: &TaskId) -> String {
     format!("timeout:{task}")
 }
 
-pub(crate) fn child_key(task: &TaskId) -> String {
-    format!("child:{task}")
+/// Each try has a key of its own: whoever has seen to the child of an earlier one must not take away
+/// what says that another is to be started.
+pub(crate) fn child_key(task: &TaskId, fence: u64) -> String {
+    format!("child:{task}#{fence}")
 }
 
 pub(crate) fn ended_key(task: &TaskId) -> String {

@@ -8,7 +8,7 @@ use crate::engine::route::Origin;
 use crate::engine::rows::{ChildEnd, Due, Failure, FailureClass, Rows, RunRow, Spent, TaskKind};
 use crate::engine::status::{RunStatus, TaskStatus};
 use crate::engine::view::{Output, Viewpoint};
-use crate::id::{Path, TaskId};
+use crate::id::{Path, RunId, TaskId};
 use crate::workflow::DEPTH_MAX;
 
 impl<R: Rows> Ledger<'_, R> {
@@ -24,9 +24,13 @@ impl<R: Rows> Ledger<'_, R> {
         }
         if let Some(parent) = &start.parent {
             // Of another run, but whoever cancels a subflow has done so before its child may start.
-            let waits = self.find_task(parent)?.map(|task| task.status);
-            if waits != Some(TaskStatus::Waiting) {
-                let message = format!("The subflow `{parent}` waits for no run any more.");
+            let waits = self.find_task(parent)?.is_some_and(|task| {
+                let child = RunId::child_of(parent, task.fence);
+                task.status == TaskStatus::Waiting && child == start.run
+            });
+            if !waits {
+                let message =
+                    format!("The subflow `{parent}` does not wait for this run any more.");
                 return refuse(RefusalKind::WrongStatus, message);
             }
         }

@@ -117,3 +117,34 @@ fn a_subflow_without_a_mapping_gets_what_came_before() {
         "S:waiting run:running @1/X:pending @1/run:running",
     );
 }
+
+#[test]
+fn whoever_saw_to_an_earlier_child_does_not_take_away_the_next() {
+    let workflow = parent("{}");
+    let mut stage = Stage::new(&[("main", &workflow), ("child", CHILD)], json!({}));
+    stage.line("done A 1");
+    let first = stage.memory.timers.values().next().unwrap().clone();
+    for line in ["lost S There is no workflow `child`.", "retry S"] {
+        stage.line(line);
+    }
+    // They come back after the step was tried again: with the child they knew, and its timer.
+    let flow::engine::Due::StartChild { child } = first.due else {
+        panic!("{first:?}");
+    };
+    let start = flow::engine::Command::Start(flow::engine::Start {
+        parent: Some(child.parent.clone()),
+        depth: child.depth,
+        ..flow::engine::Start::new(child.run, child.input)
+    });
+    let refusal = stage.execute(&start).unwrap_err();
+    assert_eq!(json!(refusal.kind), "wrong_status", "{refusal}");
+    let fire = flow::engine::Command::Fire {
+        run: first.run,
+        key: first.key,
+    };
+    let refusal = stage.execute(&fire).unwrap_err();
+    assert_eq!(json!(refusal.kind), "no_such_timer", "{refusal}");
+    for line in ["fire", "done @1/X 5", "fire", "expect S output 5"] {
+        stage.line(line);
+    }
+}
