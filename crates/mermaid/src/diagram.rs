@@ -249,7 +249,7 @@ impl Gathering {
     fn data(&mut self, id: &str, written: &Name) {
         let data = match data::parse(&written.text) {
             Ok(data) => data,
-            Err(detail) => return self.unreadable(&detail, written.span),
+            Err(detail) => return self.unreadable(&detail, written),
         };
         if self.edge_ids.contains(id) || (data.is_some() && self.subgraph_index.contains_key(id)) {
             // What says nothing is no styling: the printer writes it where it needs a gap.
@@ -259,7 +259,7 @@ impl Gathering {
             return;
         }
         let Some(data) = data else {
-            return self.unreadable("it is empty", written.span);
+            return self.unreadable("it is empty", written);
         };
         let index = self.node(id);
         let node = self.diagram.nodes.get_mut(index);
@@ -268,10 +268,15 @@ impl Gathering {
         }
     }
 
-    fn unreadable(&mut self, detail: &str, span: Span) {
+    fn unreadable(&mut self, detail: &str, written: &Name) {
         let message = format!("The data in `@{{ … }}` cannot be read: {detail}.");
-        let fault = Fault::new(ProblemKind::Data, message, span);
-        let hint = "it is YAML: `@{ shape: diam, label: \"text\" }`";
+        let fault = Fault::new(ProblemKind::Data, message, written.span);
+        let first = written.text.split_once('\n').map(|(first, _)| first);
+        let hint = if first.is_some_and(|first| !first.trim().is_empty()) {
+            "over several lines, begin after `@{` on a line of its own and indent all alike"
+        } else {
+            "it is YAML: `@{ shape: diam, label: \"text\" }`"
+        };
         self.faults.push(fault.hint(hint));
     }
 

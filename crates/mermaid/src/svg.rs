@@ -13,8 +13,11 @@ use merman::{
     SvgRequest,
 };
 
+use crate::diagram::Diagram;
 use crate::document::Document;
+use crate::shape::Shape;
 use crate::status::Status;
+use crate::syntax::TextKind;
 
 /// How many nodes and edges together are drawn: the layout's time grows faster than they do.
 pub const DRAWN_MAX: usize = 2_000;
@@ -71,60 +74,123 @@ impl Document {
         if drawn > DRAWN_MAX {
             return Err(SvgError::TooLarge { drawn });
         }
-        let config = MermaidConfig::from_value(serde_json::json!({
-            "theme": "default",
-            "look": "classic",
-            "securityLevel": "strict",
-            "flowchart": { "diagramPadding": PADDING },
-        }));
-        let renderer = Renderer::new()
-            .with_engine(Engine::new().with_site_config(config))
-            .with_parse_options(ParseOptions::strict());
-        let request = SvgRequest {
-            options: SvgRenderOptions {
-                diagram_id: Some(merman::svg::sanitize_svg_id(name)),
-                ..SvgRenderOptions::default()
-            },
-            pipeline: Some(
-                SvgPipeline::parity().with_postprocessor(ScopedCssPostprocessor::new(CSS)),
-            ),
-            ..SvgRequest::default()
-        };
-        let text = self.with_statuses(statuses);
-        let request = RenderRequest::svg(&text, OperationControl::new(), request);
-        match renderer.render(request) {
-            Ok(RenderOutput::Svg(Some(svg))) => Ok(svg.svg().to_owned()),
-            Ok(_) => Err(SvgError::Renderer(
-                "no flowchart was found in it".to_owned(),
-            )),
-            Err(error) => Err(SvgError::Renderer(error.to_string())),
+        let written = with_statuses(self.source(), self.diagram(), statuses);
+        if let Ok(svg) = draw(name, &written) {
+            return Ok(svg);
         }
+        // The renderer reads less than we do. What it stumbles over is said again, more simply.
+        let plain = plain(self.diagram());
+        draw(name, &with_statuses(&plain.to_string(), &plain, statuses)).or_else(|error| {
+            let (bare, statuses) = bare(&plain, statuses);
+            let bare = with_statuses(&bare.to_string(), &bare, &statuses);
+            draw(name, &bare).map_err(|_| error)
+        })
     }
+}
 
-    /// The text with a class for every status, and each node in its own.
-    fn with_statuses(&self, statuses: &HashMap<String, Status>) -> String {
-        let mut text = self.source().to_owned();
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-        let mut used = Vec::new();
-        for node in &self.diagram().nodes {
-            let Some(status) = statuses.get(&node.id).copied() else {
-                continue;
-            };
-            if !used.contains(&status) {
-                used.push(status);
-                let _ = writeln!(
-                    text,
-                    "classDef status-{} {}",
-                    status.name(),
-                    colours(status)
-                );
-            }
-            let _ = writeln!(text, "{}:::status-{}", node.id, status.name());
-        }
-        text
+fn draw(name: &str, text: &str) -> Result<String, SvgError> {
+    let config = MermaidConfig::from_value(serde_json::json!({
+        "theme": "default",
+        "look": "classic",
+        "securityLevel": "strict",
+        "flowchart": { "diagramPadding": PADDING },
+    }));
+    let renderer = Renderer::new()
+        .with_engine(Engine::new().with_site_config(config))
+        .with_parse_options(ParseOptions::strict());
+    let request = SvgRequest {
+        options: SvgRenderOptions {
+            diagram_id: Some(merman::svg::sanitize_svg_id(name)),
+            ..SvgRenderOptions::default()
+        },
+        pipeline: Some(SvgPipeline::parity().with_postprocessor(ScopedCssPostprocessor::new(CSS))),
+        ..SvgRequest::default()
+    };
+    let request = RenderRequest::svg(text, OperationControl::new(), request);
+    match renderer.render(request) {
+        Ok(RenderOutput::Svg(Some(svg))) => Ok(svg.svg().to_owned()),
+        Ok(_) => Err(SvgError::Renderer(
+            "no flowchart was found in it".to_owned(),
+        )),
+        Err(error) => Err(SvgError::Renderer(error.to_string())),
     }
+}
+
+/// The text with a class for every status, and each node in its own.
+fn with_statuses(text: &str, diagram: &Diagram, statuses: &HashMap<String, Status>) -> String {
+    let mut text = text.to_owned();
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let mut used = Vec::new();
+    for node in &diagram.nodes {
+        let Some(status) = statuses.get(&node.id).copied() else {
+            continue;
+        };
+        if !used.contains(&status) {
+            used.push(status);
+            let _ = writeln!(
+                text,
+                "classDef status-{} {}",
+                status.name(),
+                colours(status)
+            );
+        }
+        let _ = writeln!(text, "{}:::status-{}", node.id, status.name());
+    }
+    text
+}
+
+/// The diagram with quotes around its labels, formulas as they are written, and no ellipses.
+fn plain(diagram: &Diagram) -> Diagram {
+    let mut plain = diagram.clone();
+    let nodes = plain.nodes.iter_mut().map(|node| {
+        if node.shape.name() == "ellipse" {
+            node.shape = Shape::bracketed("stadium");
+        }
+        &mut node.label
+    });
+    let edges = plain.edges.iter_mut().map(|edge| &mut edge.label);
+    let edges = edges.filter(|label| !label.text.is_empty());
+    let titles = plain.subgraphs.iter_mut().map(|group| &mut group.title);
+    for label in nodes.chain(edges).chain(titles) {
+        label.text = label.text.replace("$$", "$\u{2060}$");
+        if label.kind == TextKind::Text {
+            label.kind = TextKind::String;
+        }
+    }
+    plain
+}
+
+/// The diagram with ids that any reader takes, and nothing but nodes, edges and subgraphs.
+fn bare(
+    diagram: &Diagram,
+    statuses: &HashMap<String, Status>,
+) -> (Diagram, HashMap<String, Status>) {
+    let mut ids: HashMap<String, String> = HashMap::new();
+    let mut rename = |id: &mut String| {
+        let next = format!("n{}", ids.len());
+        id.clone_from(ids.entry(id.clone()).or_insert(next));
+    };
+    let mut bare = diagram.clone();
+    bare.styling.clear();
+    for node in &mut bare.nodes {
+        rename(&mut node.id);
+        node.classes.clear();
+        node.data.clear();
+    }
+    for edge in &mut bare.edges {
+        rename(&mut edge.from);
+        rename(&mut edge.to);
+        edge.id = None;
+    }
+    for group in &mut bare.subgraphs {
+        rename(&mut group.id);
+        group.nodes.iter_mut().for_each(&mut rename);
+    }
+    let statuses = statuses.iter();
+    let statuses = statuses.filter_map(|(id, status)| Some((ids.get(id)?.clone(), *status)));
+    (bare, statuses.collect())
 }
 
 /// Fill, border and text, told apart by more than their hue.

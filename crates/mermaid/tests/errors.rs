@@ -87,6 +87,12 @@ fn the_commonest_mistakes_get_a_hint() {
             "did you mean `diamond`?",
         ),
         ("graph TD\nA@{ label: [ }", 2, 2, "YAML"),
+        (
+            "graph TD\nA@{ shape: hex\n  label: x\n}",
+            2,
+            2,
+            "on a line of its own",
+        ),
         ("graph TD\nA@{ label: !x }", 2, 2, "the tag `!x`"),
         ("graph TD\nA@{ w: 1, w: 2 }", 2, 2, "`w` is given twice"),
         ("graph TD\nA@{\n\tw: 1\n}", 2, 2, "a tab cannot indent"),

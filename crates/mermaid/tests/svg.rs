@@ -80,6 +80,33 @@ fn every_status_works_on_every_bracketed_shape() {
     draw("shapes", source, &statuses);
 }
 
+/// The renderer refuses each of these as it is written.
+#[test]
+fn what_the_renderer_does_not_read_is_drawn_all_the_same() {
+    for (source, label) in [
+        ("graph LR\nA[user@host] --> B", "user@host"),
+        ("graph LR\nA -->|@you| B", "@you"),
+        ("graph LR\nA(-round about-) --> B", "round about"),
+        ("graph LR\nA[\"$$x^2$$\"] --> B", "x^2"),
+        ("graph LR\n/a* --> -b[last one]", "last one"),
+        ("graph LR\nsubgraph g [user@host]\nA\nend", "user@host"),
+    ] {
+        let svg = draw("plain-again", source, &[("A", Status::Done)]);
+        assert!(svg.contains(label), "{label} is missing");
+        assert_eq!(
+            svg.contains("class=\"node default status-done\""),
+            source.contains('A'),
+            "{source}"
+        );
+    }
+    let svg = draw(
+        "bare-again",
+        "graph LR\n/a* --> B",
+        &[("/a*", Status::Failed)],
+    );
+    assert!(svg.contains("status-failed"));
+}
+
 #[test]
 fn labels_cannot_bring_in_scripts() {
     let source = "graph LR\nA[\"<script>alert(1)</script><img src=x onerror=alert(2)>\"] --> B[\"#lt;script#gt;alert(3)#lt;/script#gt;\"]\n\
