@@ -12,7 +12,7 @@ use super::chance::Chance;
 use super::yard::{Found, KINDS, Worker, Yard, wait_for};
 
 /// How long `cargo xtask soak` wants storms, in seconds, and the first seed.
-const SECONDS: &str = "DRAWLOOM_SOAK_SECONDS";
+pub(crate) const SECONDS: &str = "DRAWLOOM_SOAK_SECONDS";
 const SEED: &str = "DRAWLOOM_SOAK_SEED";
 
 /// A worker that stands still for longer has lost what it had.
