@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use expr::Reference;
-use mermaid::{Document, Span};
+use mermaid::Document;
 
 use crate::block;
 use crate::branches;
@@ -354,7 +354,7 @@ fn steps(
             continue;
         }
         let written_at = document.node_span(&node.id);
-        let spot = lines.spot(written_at.unwrap_or(Span::default()));
+        let spot = lines.spot(written_at.unwrap_or_default());
         let (config, written) = match configs.remove(&node.id) {
             Some((config, written)) => (config, Some(written)),
             None => (Config::default(), None),

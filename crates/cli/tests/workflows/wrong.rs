@@ -22,7 +22,9 @@ fn what_cannot_run_is_refused_before_it_begins() {
         &block(r#"{ "defaultAssigneeId": "nobody-known" }"#),
     );
     project.write("id.mmd", &block("{}").replace("@A", "@X"));
+    project.write("json.mmd", &block(r#"{ "promt": "x" }"#));
     project.write("fine.mmd", &block(r#"{ "handler": "no_op" }"#));
+    project.write("half.jsonl", "{\"n\": 1}\n{\n");
     for (line, exit, says) in [
         ("workflow check broken.mmd", 1, &["broken.mmd:2", "^"][..]),
         ("workflow start broken.mmd --wait", 1, &["broken.mmd:2"]),
@@ -34,9 +36,14 @@ fn what_cannot_run_is_refused_before_it_begins() {
         (
             "workflow check agent.mmd",
             1,
-            &["nobody-known", "agent.mmd"],
+            &["nobody-known", "agent.mmd:4:31", "^^^^^^^^^^^^^^"],
         ),
-        ("workflow check id.mmd", 1, &["`X`", "id.mmd:4"]),
+        ("workflow check id.mmd", 1, &["`X`", "id.mmd:4:4", "^^"]),
+        (
+            "workflow check json.mmd",
+            1,
+            &["json.mmd:4:10", "^^^^^^^", "did you mean `prompt`?"],
+        ),
         (
             "workflow check gone.mmd",
             1,

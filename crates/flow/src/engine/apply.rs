@@ -107,6 +107,26 @@ impl<R: Rows> Ledger<'_, R> {
                     self.items.set((group.clone(), index), Some(item));
                 }
             }
+            Action::ContinueGroup { group, of, items } => {
+                self.groups
+                    .set(group.clone(), Some(GroupRow::continued(group, of, items)));
+                for item in items {
+                    self.items
+                        .set((group.clone(), item.index), Some(item.clone()));
+                }
+            }
+            Action::CloseGroup { group } => self.edit_group(group, |row| row.closed = true)?,
+            Action::ReopenGroup { group } => self.edit_group(group, |row| {
+                row.closed = false;
+                row.next = 0;
+            })?,
+            item => self.apply_to_item(item)?,
+        }
+        Ok(())
+    }
+
+    fn apply_to_item(&mut self, action: &Action) -> Done<R> {
+        match action {
             Action::StartItem { group, index } => {
                 self.edit_item(group, *index, |item| item.status = ItemStatus::Running)?;
                 self.edit_group(group, |row| {
@@ -160,19 +180,6 @@ impl<R: Rows> Ledger<'_, R> {
                     _ => {}
                 })?;
             }
-            Action::CloseGroup { group } => self.edit_group(group, |row| row.closed = true)?,
-            Action::ContinueGroup { group, of, items } => {
-                self.groups
-                    .set(group.clone(), Some(GroupRow::continued(group, of, items)));
-                for item in items {
-                    self.items
-                        .set((group.clone(), item.index), Some(item.clone()));
-                }
-            }
-            Action::ReopenGroup { group } => self.edit_group(group, |row| {
-                row.closed = false;
-                row.next = 0;
-            })?,
             _ => {}
         }
         Ok(())

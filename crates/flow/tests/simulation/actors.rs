@@ -272,6 +272,7 @@ impl World {
             },
             9 => Outcome::OverBudget { reason },
             11 => Outcome::GivenBack,
+            11 => Outcome::GivenBack,
             10 => Outcome::Completed {
                 output: Value::Null,
                 partial: false,
