@@ -57,6 +57,10 @@ async fn start_child(
     project: &Project,
     child: &ChildRun,
 ) -> Result<Result<(), String>, StoreError> {
+    // Somebody else has begun it: what is missing here is none of its business.
+    if store.run(&child.run).await?.is_some() {
+        return Ok(Ok(()));
+    }
     let name = &child.subflow;
     let text = match text_of(project, name) {
         Ok(Some(text)) => text,
@@ -74,7 +78,16 @@ async fn start_child(
     };
     Ok(match store.start(&hash, start).await? {
         Ok(_) => Ok(()),
-        Err(refusal) if refusal.kind == RefusalKind::AlreadyStarted => Ok(()),
+        // Started by another, or not waited for any more: whoever comes late says nothing about the
+        // child that is waited for now.
+        Err(refusal)
+            if matches!(
+                refusal.kind,
+                RefusalKind::AlreadyStarted | RefusalKind::WrongStatus
+            ) =>
+        {
+            Ok(())
+        }
         Err(refusal) => Err(refusal.message),
     })
 }
