@@ -46,7 +46,7 @@ pub(crate) enum Tender {
     /// Timers that were due when it looked.
     Timers(Vec<TimerRow>),
     /// A child run that was started for a timer which is still there.
-    Started(TimerRow, Vec<TimerRow>),
+    Started(Box<TimerRow>, Vec<TimerRow>),
     /// Leases that had ended when it looked.
     Leases(Vec<(TaskId, u64)>),
 }
@@ -272,7 +272,6 @@ impl World {
             },
             9 => Outcome::OverBudget { reason },
             11 => Outcome::GivenBack,
-            11 => Outcome::GivenBack,
             10 => Outcome::Completed {
                 output: Value::Null,
                 partial: false,
@@ -295,7 +294,7 @@ impl World {
                 };
                 if let Due::StartChild { child } = &timer.due {
                     self.start_child(child);
-                    return Tender::Started(timer, timers);
+                    return Tender::Started(Box::new(timer), timers);
                 }
                 self.fire(&timer);
                 Tender::Timers(timers)
