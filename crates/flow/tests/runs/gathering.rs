@@ -4,6 +4,14 @@ use serde_json::json;
 
 use crate::script::{EACH, Stage, check, with};
 
+/// What has become of the tasks that stand in no item.
+fn top(stage: &Stage) -> String {
+    let shown = stage.shown();
+    let outside = shown.split(' ');
+    let outside = outside.filter(|task| !task.contains('[') && !task.contains("run"));
+    outside.collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn joins_of_items_have_policies() {
     for (policy, script, expected) in [
@@ -71,12 +79,7 @@ fn joins_of_items_have_policies() {
         for line in format!("done A [1,2,3]\n{script}").lines() {
             stage.line(line.trim());
         }
-        let shown = stage.shown();
-        let top: Vec<&str> = shown
-            .split(' ')
-            .filter(|t| !t.contains('[') && !t.contains("run"))
-            .collect();
-        assert_eq!(top.join(" "), format!("A:completed {expected}"), "{policy}");
+        assert_eq!(top(&stage), format!("A:completed {expected}"), "{policy}");
     }
 }
 
@@ -129,12 +132,7 @@ fn a_join_has_a_time_limit_that_survives() {
         ] {
             stage.line(line);
         }
-        let shown = stage.shown();
-        let top: Vec<&str> = shown
-            .split(' ')
-            .filter(|t| !t.contains('[') && !t.contains("run"))
-            .collect();
-        assert_eq!(top.join(" "), format!("A:completed {expected}"), "{rule}");
+        assert_eq!(top(&stage), format!("A:completed {expected}"), "{rule}");
     }
     // What is held for its time goes on by itself when everything is there after all.
     let workflow = with(

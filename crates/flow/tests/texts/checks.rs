@@ -58,6 +58,10 @@ fn the_check_finds_what_a_clear_text_gets_wrong() {
     ] {
         assert_eq!(problems(source), expected, "{source}");
     }
+}
+
+#[test]
+fn the_check_finds_what_a_config_gets_wrong() {
     for (config, expected) in [
         (
             "{\"prompt\": \"{{input.a}} {{run.id}} {{agent.id}} {{steps.A.output}} {{output.x}}\"}",

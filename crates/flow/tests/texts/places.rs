@@ -54,6 +54,10 @@ fn a_caret_stands_under_what_is_wrong() {
     ] {
         assert_eq!(carets(source), expected, "{source}");
     }
+}
+
+#[test]
+fn a_caret_stands_under_what_is_wrong_in_a_config() {
     for (config, expected) in [
         ("%% @B: { \"promt\": 1 }", "4 config <\"promt\">"),
         ("%% @B: {\n%%   \"prompt\": oops\n%% }", "5 config <oops>"),

@@ -1,6 +1,6 @@
 //! What steps are, and what is refused because it leaves open what is meant.
 
-use flow::{StepId, parse};
+use flow::{StepId, Workflow, parse};
 
 use crate::{SEED, block, problems, steps};
 
@@ -204,8 +204,8 @@ fn large_and_hostile_texts_have_limits() {
     assert_eq!(problems(&source), "4 config");
 }
 
-#[test]
-fn every_setting_of_the_table_is_read() {
+/// A workflow with every setting there is.
+fn with_everything() -> Workflow {
     let source = format!(
         "graph TD\n A[List] --> F[[Each: x]] --> B[Do] --> J[Join] --> D{{q}}\n D --> S[[Run: other]]\n D --> Z[End]\n{}",
         block(
@@ -216,7 +216,12 @@ fn every_setting_of_the_table_is_read() {
 %% @S: { \"subflowId\": \"child\", \"inputMapping\": {\"a\": \"output\"}, \"maxDepth\": 4, \"onError\": \"Z\" }"
         )
     );
-    let workflow = parse(&source).unwrap_or_else(|e| panic!("{}", e.report("w", &source)));
+    parse(&source).unwrap_or_else(|e| panic!("{}", e.report("w", &source)))
+}
+
+#[test]
+fn every_setting_of_a_task_is_read() {
+    let workflow = with_everything();
     let step = |id: &str| workflow.step(&id.into()).unwrap();
     let a = &step("A").config;
     assert_eq!(
@@ -247,6 +252,12 @@ fn every_setting_of_the_table_is_read() {
         (Some(true), Some(0.5), Some(true))
     );
     assert!(a.output_schema.is_some() && a.config.is_some() && a.tags.is_some());
+}
+
+#[test]
+fn every_setting_of_a_foreach_and_of_a_join_is_read() {
+    let workflow = with_everything();
+    let step = |id: &str| workflow.step(&id.into()).unwrap();
     let each = step("F");
     assert_eq!(
         (each.item_variable(), each.items_max(), each.concurrency()),
@@ -261,6 +272,12 @@ fn every_setting_of_the_table_is_read() {
     );
     assert_eq!(join.timeout.map(|timeout| timeout.ms), Some(5_000));
     assert_eq!(join.on_timeout, Some(flow::OnTimeout::Continue));
+}
+
+#[test]
+fn every_setting_of_a_decision_and_of_a_subflow_is_read() {
+    let workflow = with_everything();
+    let step = |id: &str| workflow.step(&id.into()).unwrap();
     let whens: Vec<String> = workflow
         .edges()
         .iter()
@@ -278,6 +295,10 @@ fn every_setting_of_the_table_is_read() {
         subflow.config.input_mapping.as_ref().unwrap()["a"],
         "output"
     );
+}
+
+#[test]
+fn every_handler_is_known() {
     for handler in [
         "ai_interaction",
         "code_generation",
