@@ -59,7 +59,7 @@ impl FromStr for TokenSecret {
         };
         let digits = text.strip_prefix(TOKEN_PREFIX).ok_or_else(wrong)?;
         let fits = |digit: &u8| digit.is_ascii_digit() || matches!(digit, b'a'..=b'f');
-        if digits.len() != 2 * SECRET_BYTES || !digits.as_bytes().iter().all(|digit| fits(digit)) {
+        if digits.len() != 2 * SECRET_BYTES || !digits.as_bytes().iter().all(fits) {
             return Err(wrong());
         }
         let mut secret = [0; SECRET_BYTES];

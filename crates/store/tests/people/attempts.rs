@@ -62,8 +62,10 @@ fn failed(class: FailureClass, message: &str) -> Outcome {
     })
 }
 
-/// Who, where the task was left, and why.
-fn told(attempts: &[Attempt]) -> Vec<(u32, Option<&str>, Option<TaskStatus>, Option<&str>)> {
+/// The number, who, where the task was left, and why.
+type Told<'a> = (u32, Option<&'a str>, Option<TaskStatus>, Option<&'a str>);
+
+fn told(attempts: &[Attempt]) -> Vec<Told<'_>> {
     let told = attempts.iter().map(|one| {
         let end = one.end.as_ref();
         let message = end.and_then(|end| end.message.as_deref());

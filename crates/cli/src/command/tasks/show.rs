@@ -87,7 +87,7 @@ fn row(attempt: &Attempt) -> Vec<String> {
         Some(end) => {
             let took_ms = end.at_ms.saturating_sub(attempt.begun_ms);
             let class = end.class.map(|class| format!(" ({})", class.name()));
-            let message = end.message.as_deref().map(|message| shown(message));
+            let message = end.message.as_deref().map(shown);
             let came = format!(
                 "{}{}{}",
                 end.status.name(),
