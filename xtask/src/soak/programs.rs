@@ -7,6 +7,9 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// How the variables begin that cargo sets for the program it runs.
+const OUTER: [&str; 3] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"];
+
 /// The copies.
 const TESTS: &str = "tests";
 const TESTED: &str = "drawloom";
@@ -40,7 +43,15 @@ pub(super) struct Tried {
 
 impl Program {
     pub(super) fn build(test: Test) -> Result<Program> {
-        let built = Command::new(env!("CARGO"))
+        let mut cargo = Command::new(env!("CARGO"));
+        // What the outer cargo says about this package would have others built anew for it.
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy();
+            if OUTER.iter().any(|begin| name.starts_with(begin)) {
+                cargo.env_remove(&*name);
+            }
+        }
+        let built = cargo
             .args(["test", "--no-run", "--locked", "--message-format", "json"])
             .args(["--package", test.package, "--test", test.program])
             .stderr(Stdio::inherit())
