@@ -18,7 +18,7 @@ fn ctrl_c_leaves_a_clean_screen_and_says_how_to_go_on() {
     let project = bare();
     project.write("slow.mmd", SLOW);
     let typed = json!([["▶ B Slow", { "type": "\u{3}" }]]);
-    let shown = show(&project, "workflow start slow.mmd --wait", (10, 80), typed);
+    let shown = show(&project, "workflow start slow.mmd --wait", (10, 120), typed);
     assert_eq!(shown.exit, 130, "{}", shown.text());
     assert!(shown.shows_cursor, "{}", shown.sent);
     let last = shown.rows.last().unwrap();
@@ -26,7 +26,7 @@ fn ctrl_c_leaves_a_clean_screen_and_says_how_to_go_on() {
         last.starts_with("interrupted; nothing is lost: `drawloom runs resume "),
         "{last}"
     );
-    assert_eq!(shown.count("B Slow"), 1, "{}", shown.text());
+    assert_eq!(shown.count("C Last"), 1, "{}", shown.text());
 
     // What was told is not told again.
     project.write("go", "");
