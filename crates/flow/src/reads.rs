@@ -8,7 +8,7 @@ use crate::expression;
 
 /// What the texts of a step name, and what its handler takes unasked.
 pub(crate) fn of(config: &Config) -> Vec<Reference> {
-    let mut reads = unasked(config.handler.unwrap_or_default());
+    let mut reads = unasked(config);
     let prompt = config.prompt.iter();
     reads.extend(prompt.flat_map(|text| expression::text_reads(text)));
     for value in config.config.iter().flat_map(Map::values) {
@@ -18,10 +18,13 @@ pub(crate) fn of(config: &Config) -> Vec<Reference> {
 }
 
 /// A command is told everything on its standard input; a question goes with what came before, and a
-/// step that does nothing hands that on.
-fn unasked(handler: Handler) -> Vec<Reference> {
-    match handler {
+/// step that does nothing hands that on, unless it says what it gives.
+fn unasked(config: &Config) -> Vec<Reference> {
+    let says_output =
+        || (config.config.as_ref()).is_some_and(|config| config.contains_key("output"));
+    match config.handler.unwrap_or_default() {
         Handler::Command => expression::reads("[input, output]"),
+        Handler::NoOp if says_output() => Vec::new(),
         Handler::AiInteraction | Handler::NoOp => expression::reads("output"),
         _ => Vec::new(),
     }

@@ -66,6 +66,8 @@ pub fn likely(workflow: &Workflow, command: &Command) -> Vec<Lookup> {
     };
     lookups.push(Lookup::Task(task.clone()));
     if matches!(command, Command::Claim { .. } | Command::Heartbeat { .. }) {
+        let item = group_of(&task.run, &task.path);
+        lookups.extend(item.map(|(group, index)| Lookup::Item(group, index)));
         return lookups;
     }
     for depth in (1..=task.path.items().len()).rev() {
@@ -179,6 +181,60 @@ impl Batch {
             (Lookup::Timer(run, key), Found::Timer(row)) => self.timers.learn((run, key), row),
             _ => {}
         }
+    }
+
+    /// Whether a lookup would tell anything new.
+    #[must_use]
+    pub fn knows(&self, lookup: &Lookup) -> bool {
+        match lookup {
+            Lookup::Run(run) => self.runs.get(run).is_some(),
+            Lookup::Input(run) => self.inputs.contains_key(run),
+            Lookup::Task(task) => self.tasks.get(task).is_some(),
+            Lookup::Visits(place) => self.visits.contains_key(place),
+            Lookup::Completed(place) => self.completed.contains_key(place),
+            Lookup::Group(group) => self.groups.get(group).is_some(),
+            Lookup::Item(group, index) => self.items.get(&(group.clone(), *index)).is_some(),
+            Lookup::Items(group) => self.all_items.contains(group),
+            Lookup::Outputs(tasks) => tasks.iter().all(|task| self.outputs.contains_key(task)),
+            Lookup::Active(..) | Lookup::ActiveWithin(..) => self.ranges.contains_key(lookup),
+            Lookup::Timer(run, key) => self.timers.get(&(run.clone(), key.clone())).is_some(),
+        }
+    }
+
+    /// What several words about items of foreach steps are going to ask for, once what is
+    /// [`likely`] is known: as many items may begin as end.
+    #[must_use]
+    pub fn ahead(&self, workflow: &Workflow, commands: &[&Command]) -> Vec<Lookup> {
+        let mut ending: BTreeMap<TaskId, u32> = BTreeMap::new();
+        for command in commands {
+            if let Command::Report { task, .. } = command
+                && let Some((group, _)) = group_of(&task.run, &task.path)
+            {
+                *ending.entry(group).or_default() += 1;
+            }
+        }
+        let mut lookups = Vec::new();
+        for (group, count) in ending {
+            let (Some(Some(row)), Some(step)) =
+                (self.groups.get(&group), workflow.step(&group.step))
+            else {
+                continue;
+            };
+            let first = match step.has_work() {
+                true => vec![step],
+                false => followers(workflow, &step.id),
+            };
+            for index in row.next..row.total.min(row.next.saturating_add(count)) {
+                lookups.push(Lookup::Item(group.clone(), index));
+                let places = first.iter().map(|step| Place {
+                    run: group.run.clone(),
+                    path: group.path.item(&group, index),
+                    step: step.id.clone(),
+                });
+                lookups.extend(places.map(Lookup::Visits));
+            }
+        }
+        lookups
     }
 
     /// The tasks of running runs that are known here and may be claimed now, the longest waiting

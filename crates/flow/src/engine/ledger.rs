@@ -14,7 +14,7 @@ use crate::engine::rows::{
 use crate::engine::status::{Move, RunStatus};
 use crate::engine::table::Table;
 use crate::engine::{Changes, Decision, Stop};
-use crate::id::{Path, RunId, StepId, TaskId};
+use crate::id::{Path, RunId, StepId, TaskId, group_of};
 use crate::workflow::{Step, Workflow};
 
 /// Something that is still to be done in this decision.
@@ -234,7 +234,12 @@ impl<'a, R: Rows> Ledger<'a, R> {
         if let Some(visits) = self.visits.get(place) {
             return Ok(*visits);
         }
-        let visits = self.rows.visits(place).map_err(Stop::Rows)?;
+        // Where this decision opened the foreach, nothing can have been before.
+        let around = group_of(&place.run, &place.path);
+        let visits = match around {
+            Some((group, _)) if self.groups.is_new(&group) => 0,
+            _ => self.rows.visits(place).map_err(Stop::Rows)?,
+        };
         self.visits.insert(place.clone(), visits);
         Ok(visits)
     }

@@ -33,6 +33,12 @@ impl<K: Ord + Clone, T: Clone + PartialEq> Table<K, T> {
         self.slots.get_mut(key).and_then(|slot| slot.now.as_mut())
     }
 
+    /// Whether there is a row that was not there before.
+    pub(crate) fn is_new(&self, key: &K) -> bool {
+        let slot = self.slots.get(key);
+        slot.is_some_and(|slot| slot.before.is_none() && slot.now.is_some())
+    }
+
     /// What was found of a key, unless more is known already.
     pub(crate) fn learn(&mut self, key: K, found: Option<T>) {
         self.slots.entry(key).or_insert_with(|| Slot {

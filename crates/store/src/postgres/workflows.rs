@@ -217,27 +217,33 @@ impl Shelf for Rows {
         self.many(sql, Values::of(strings(runs))).await
     }
 
-    async fn find_tasks(&mut self, tasks: &[TaskId]) -> Result<Vec<(Lookup, Found)>> {
-        const TASKS: &str = "SELECT body FROM workflow_tasks WHERE id = ANY($1)";
-        const ITEMS: &str = "SELECT body FROM unnest($1::text[], $2::bigint[]) \
-             AS wanted (\"group\", \"index\") JOIN workflow_items USING (\"group\", \"index\")";
-        let rows: Vec<TaskRow> = self.many(TASKS, Values::of(strings(tasks))).await?;
-        let rows = rows.into_iter();
-        let mut found: Vec<(Lookup, Found)> = rows
-            .map(|row| (Lookup::Task(row.id.clone()), Found::Task(Some(row))))
-            .collect();
-        let items: Vec<(TaskId, u32)> = tasks.iter().filter_map(TaskId::group).collect();
-        if items.is_empty() {
-            return Ok(found);
-        }
+    async fn find_tasks(&mut self, tasks: &[TaskId]) -> Result<Vec<TaskRow>> {
+        let sql = "SELECT body FROM workflow_tasks WHERE id = ANY($1)";
+        self.many(sql, Values::of(strings(tasks))).await
+    }
+
+    async fn find_groups(&mut self, groups: &[TaskId]) -> Result<Vec<GroupRow>> {
+        let sql = "SELECT body FROM workflow_groups WHERE id = ANY($1)";
+        self.many(sql, Values::of(strings(groups))).await
+    }
+
+    async fn find_items(&mut self, items: &[(TaskId, u32)]) -> Result<Vec<ItemRow>> {
+        let sql = "SELECT body FROM unnest($1::text[], $2::bigint[]) \
+                   AS wanted (\"group\", \"index\") JOIN workflow_items USING (\"group\", \"index\")";
         let values = Values::of(strings(items.iter().map(|(group, _)| group)))
             .and(numbers(items.iter().map(|(_, index)| u64::from(*index))));
-        let rows: Vec<ItemRow> = self.many(ITEMS, values).await?;
-        found.extend(rows.into_iter().map(|row| {
-            let lookup = Lookup::Item(row.group.clone(), row.index);
-            (lookup, Found::Item(Some(row)))
-        }));
-        Ok(found)
+        self.many(sql, values).await
+    }
+
+    async fn find_visits(&mut self, places: &[Place]) -> Result<Vec<u32>> {
+        let sql = "SELECT (SELECT coalesce(max(visit), 0) FROM workflow_tasks WHERE place = wanted.place) \
+                   FROM unnest($1::text[]) WITH ORDINALITY AS wanted (place, number) \
+                   ORDER BY wanted.number";
+        let names = strings(places.iter().map(columns::place));
+        let rows = self.line.fetch(sql, Values::of(names)).await?;
+        let visits: Vec<i64> = self.line.column(&rows, 0)?;
+        let visits = visits.into_iter().map(u32::try_from);
+        Ok(visits.map(|visits| visits.unwrap_or(u32::MAX)).collect())
     }
 
     async fn write(&mut self, changes: &Changes) -> Result<()> {

@@ -184,41 +184,37 @@ impl Shelf for Rows {
         self.many(sql, &json!(runs).to_string(), "").await
     }
 
-    async fn find_tasks(&mut self, tasks: &[TaskId]) -> Result<Vec<(Lookup, Found)>> {
-        let names: Vec<String> = tasks.iter().map(TaskId::to_string).collect();
-        let items: Vec<(String, u32)> = tasks
-            .iter()
-            .filter_map(TaskId::group)
-            .map(|(group, index)| (group.to_string(), index))
-            .collect();
-        let rows: Vec<TaskRow> = self
-            .many(
-                "SELECT body FROM workflow_tasks \
-                 WHERE id IN (SELECT value FROM json_each($1)) AND $2 = ''",
-                &json!(names).to_string(),
-                "",
-            )
-            .await?;
-        let mut found: Vec<(Lookup, Found)> = rows
-            .into_iter()
-            .map(|row| (Lookup::Task(row.id.clone()), Found::Task(Some(row))))
-            .collect();
-        if !items.is_empty() {
-            let rows: Vec<ItemRow> = self
-                .many(
-                    "SELECT body FROM json_each($1) AS wanted JOIN workflow_items \
-                     ON \"group\" = wanted.value ->> 0 AND \"index\" = wanted.value ->> 1 \
-                     WHERE $2 = ''",
-                    &json!(items).to_string(),
-                    "",
-                )
-                .await?;
-            found.extend(rows.into_iter().map(|row| {
-                let lookup = Lookup::Item(row.group.clone(), row.index);
-                (lookup, Found::Item(Some(row)))
-            }));
-        }
-        Ok(found)
+    async fn find_tasks(&mut self, tasks: &[TaskId]) -> Result<Vec<TaskRow>> {
+        let sql = "SELECT body FROM workflow_tasks \
+                   WHERE id IN (SELECT value FROM json_each($1)) AND $2 = ''";
+        self.many(sql, &json!(tasks).to_string(), "").await
+    }
+
+    async fn find_groups(&mut self, groups: &[TaskId]) -> Result<Vec<GroupRow>> {
+        let sql = "SELECT body FROM workflow_groups \
+                   WHERE id IN (SELECT value FROM json_each($1)) AND $2 = ''";
+        self.many(sql, &json!(groups).to_string(), "").await
+    }
+
+    async fn find_items(&mut self, items: &[(TaskId, u32)]) -> Result<Vec<ItemRow>> {
+        let sql = "SELECT body FROM json_each($1) AS wanted JOIN workflow_items \
+                   ON \"group\" = wanted.value ->> 0 AND \"index\" = wanted.value ->> 1 \
+                   WHERE $2 = ''";
+        self.many(sql, &json!(items).to_string(), "").await
+    }
+
+    async fn find_visits(&mut self, places: &[Place]) -> Result<Vec<u32>> {
+        let names: Vec<String> = places.iter().map(columns::place).collect();
+        let found = sqlx::query_scalar(
+            "SELECT (SELECT coalesce(max(visit), 0) FROM workflow_tasks WHERE place = wanted.value) \
+             FROM json_each($1) AS wanted ORDER BY wanted.key",
+        )
+        .bind(json!(names).to_string())
+        .fetch_all(&mut self.connection)
+        .await;
+        let visits: Vec<i64> = found.map_err(|cause| self.fault().of(&cause))?;
+        let visits = visits.into_iter().map(u32::try_from);
+        Ok(visits.map(|visits| visits.unwrap_or(u32::MAX)).collect())
     }
 
     async fn write(&mut self, changes: &Changes) -> Result<()> {

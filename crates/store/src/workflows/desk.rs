@@ -4,14 +4,14 @@
 //! One alone is not kept waiting for others. When a transaction fails, its orders are tried one by
 //! one, so that nobody's order fails because of a neighbour's.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use agent::Clock;
 use flow::engine::{
     Batch, Command, Decision, Found, Lookup, Refusal, RefusalKind, Rows as _, Spent, Start, Stop,
-    TaskRow, decide, view,
+    TaskRow, decide, likely, view,
 };
 use flow::{
     Claim, Claimed, Executed, RunId, StoreError, StoreErrorKind, TaskId, TextHash, Workflow,
@@ -127,8 +127,8 @@ impl<S: Shelf> Desk<S> {
         // All at once and in order, so that transactions do not wait for each other in a circle.
         let runs: BTreeSet<RunId> = orders.iter().flat_map(runs_of).cloned().collect();
         self.learn_runs(&mut batch, runs).await?;
-        let tasks: Vec<TaskId> = orders.iter().flat_map(tasks_of).cloned().collect();
-        self.learn(&mut batch, &tasks).await?;
+        let commands: Vec<&Command> = orders.iter().flat_map(commands_of).collect();
+        self.foresee(&mut batch, &commands).await?;
         let mut answers = Vec::with_capacity(orders.len());
         let mut is_claimed_from = false;
         for order in orders {
@@ -187,36 +187,32 @@ impl<S: Shelf> Desk<S> {
         let ready = self.shelf.ready(claim, now_ms).await?;
         let runs = ready.iter().map(|task| task.run.clone()).collect();
         self.learn_runs(batch, runs).await?;
-        self.learn(batch, &ready).await?;
-        for task in ready {
-            claimed.extend(self.claim_one(batch, claim, &task).await?);
+        let claims = ready.into_iter().map(|task| claiming(claim, task));
+        let claims: Vec<Command> = claims.collect();
+        self.foresee(batch, &claims.iter().collect::<Vec<_>>())
+            .await?;
+        for command in claims {
+            claimed.extend(self.claim_one(batch, &command).await?);
         }
         // What the orders before this one made ready has waited the shortest.
         let fresh = batch.ready(now_ms).into_iter();
         let fresh = fresh.filter(|row| is_wanted(claim, row));
-        let fresh: Vec<TaskId> = fresh.map(|row| row.id.clone()).collect();
-        for task in fresh {
+        let fresh: Vec<Command> = fresh.map(|row| claiming(claim, row.id.clone())).collect();
+        for command in fresh {
             if claimed.len() >= claim.max {
                 break;
             }
-            claimed.extend(self.claim_one(batch, claim, &task).await?);
+            claimed.extend(self.claim_one(batch, &command).await?);
         }
         Ok(claimed)
     }
 
-    async fn claim_one(
-        &mut self,
-        batch: &mut Batch,
-        claim: &Claim,
-        task: &TaskId,
-    ) -> Result<Option<Claimed>> {
-        let command = Command::Claim {
-            task: task.clone(),
-            worker: claim.worker.clone(),
-            lease_ms: claim.lease_ms,
+    async fn claim_one(&mut self, batch: &mut Batch, command: &Command) -> Result<Option<Claimed>> {
+        let Command::Claim { task, .. } = command else {
+            return Ok(None);
         };
         // Refused means that somebody was faster.
-        if self.execute_pinned(batch, &command).await?.is_err() {
+        if self.execute_pinned(batch, command).await?.is_err() {
             return Ok(None);
         }
         let (Some(workflow), Ok(Some(row))) =
@@ -252,14 +248,17 @@ impl<S: Shelf> Desk<S> {
         tasks: &[(TaskId, u64)],
         lease_ms: u64,
     ) -> Result<Vec<(TaskId, Refusal)>> {
+        let beats = tasks.iter().map(|(task, fence)| Command::Heartbeat {
+            task: task.clone(),
+            fence: *fence,
+            lease_ms,
+        });
+        let beats: Vec<Command> = beats.collect();
+        self.foresee(batch, &beats.iter().collect::<Vec<_>>())
+            .await?;
         let mut lost = Vec::new();
-        for (task, fence) in tasks {
-            let command = Command::Heartbeat {
-                task: task.clone(),
-                fence: *fence,
-                lease_ms,
-            };
-            if let Err(refusal) = self.execute_pinned(batch, &command).await? {
+        for (command, (task, _)) in beats.iter().zip(tasks) {
+            if let Err(refusal) = self.execute_pinned(batch, command).await? {
                 lost.push((task.clone(), refusal));
             }
         }
@@ -327,13 +326,82 @@ impl<S: Shelf> Desk<S> {
         Ok(())
     }
 
-    /// What orders about these tasks will ask for first, in a few questions instead of many.
-    async fn learn(&mut self, batch: &mut Batch, tasks: &[TaskId]) -> Result<()> {
-        if tasks.len() < 2 {
+    /// What these commands will ask for, in a few questions instead of many.
+    async fn foresee(&mut self, batch: &mut Batch, commands: &[&Command]) -> Result<()> {
+        let mut by_run: BTreeMap<&RunId, Vec<&Command>> = BTreeMap::new();
+        for command in commands {
+            by_run.entry(command.run()).or_default().push(command);
+        }
+        let mut first = BTreeSet::new();
+        let mut pinned = Vec::with_capacity(by_run.len());
+        for (run, commands) in by_run {
+            if let Some(workflow) = self.pinned(batch, run).await? {
+                first.extend(
+                    commands
+                        .iter()
+                        .flat_map(|command| likely(&workflow, command)),
+                );
+                pinned.push((workflow, commands));
+            }
+        }
+        self.learn(batch, first).await?;
+        let second = pinned
+            .iter()
+            .flat_map(|(workflow, commands)| batch.ahead(workflow, commands))
+            .collect();
+        self.learn(batch, second).await
+    }
+
+    /// Looks up what is not known yet, one question for each kind. One alone is left to whoever
+    /// asks for it.
+    async fn learn(&mut self, batch: &mut Batch, lookups: BTreeSet<Lookup>) -> Result<()> {
+        let unknown = lookups.into_iter().filter(|lookup| !batch.knows(lookup));
+        let unknown: Vec<Lookup> = unknown.collect();
+        if unknown.len() < 2 {
             return Ok(());
         }
-        for (lookup, found) in self.shelf.find_tasks(tasks).await? {
-            batch.learn(lookup, found);
+        let (mut tasks, mut groups) = (Vec::new(), Vec::new());
+        let (mut items, mut places) = (Vec::new(), Vec::new());
+        for lookup in unknown {
+            match lookup {
+                Lookup::Task(task) => tasks.push(task),
+                Lookup::Group(group) => groups.push(group),
+                Lookup::Item(group, index) => items.push((group, index)),
+                Lookup::Visits(place) => places.push(place),
+                _ => {}
+            }
+        }
+        if !tasks.is_empty() {
+            for row in self.shelf.find_tasks(&tasks).await? {
+                batch.learn(Lookup::Task(row.id.clone()), Found::Task(Some(row)));
+            }
+        }
+        if !groups.is_empty() {
+            for row in self.shelf.find_groups(&groups).await? {
+                batch.learn(Lookup::Group(row.id.clone()), Found::Group(Some(row)));
+            }
+        }
+        if !items.is_empty() {
+            for row in self.shelf.find_items(&items).await? {
+                let lookup = Lookup::Item(row.group.clone(), row.index);
+                batch.learn(lookup, Found::Item(Some(row)));
+            }
+        }
+        if !places.is_empty() {
+            let visits = self.shelf.find_visits(&places).await?;
+            for (place, visits) in places.into_iter().zip(visits) {
+                batch.learn(Lookup::Visits(place), Found::Visits(visits));
+            }
+        }
+        // Those that were not found are none.
+        for task in tasks {
+            batch.learn(Lookup::Task(task), Found::Task(None));
+        }
+        for group in groups {
+            batch.learn(Lookup::Group(group), Found::Group(None));
+        }
+        for (group, index) in items {
+            batch.learn(Lookup::Item(group, index), Found::Item(None));
         }
         Ok(())
     }
@@ -355,21 +423,19 @@ fn runs_of(order: &Order) -> Vec<&RunId> {
     }
 }
 
-fn tasks_of(order: &Order) -> Vec<&TaskId> {
+fn commands_of(order: &Order) -> &[Command] {
     match order {
-        Order::Execute(command) => task_of(command).into_iter().collect(),
-        Order::Turn(reports, _) => reports.iter().filter_map(task_of).collect(),
-        Order::Heartbeat(tasks, _) => tasks.iter().map(|(task, _)| task).collect(),
-        _ => Vec::new(),
+        Order::Execute(command) => std::slice::from_ref(command),
+        Order::Turn(reports, _) => reports,
+        _ => &[],
     }
 }
 
-fn task_of(command: &Command) -> Option<&TaskId> {
-    match command {
-        Command::Report { task, .. }
-        | Command::Heartbeat { task, .. }
-        | Command::LeaseLost { task, .. } => Some(task),
-        _ => None,
+fn claiming(claim: &Claim, task: TaskId) -> Command {
+    Command::Claim {
+        task,
+        worker: claim.worker.clone(),
+        lease_ms: claim.lease_ms,
     }
 }
 

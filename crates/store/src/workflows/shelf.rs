@@ -2,7 +2,10 @@
 
 use std::future::Future;
 
-use flow::engine::{Changes, Event, Found, Lookup, Notice, RunRow, RunStatus, TaskRow, TimerRow};
+use flow::engine::{
+    Changes, Event, Found, GroupRow, ItemRow, Lookup, Notice, Place, RunRow, RunStatus, TaskRow,
+    TimerRow,
+};
 use flow::{Claim, RunId, TaskId, TextHash, Which};
 
 use crate::error::Result;
@@ -24,11 +27,24 @@ pub(crate) trait Shelf: Send + 'static {
     /// Those of these runs that there are, each this transaction's until its end.
     fn find_runs(&mut self, runs: &[RunId]) -> impl Future<Output = Result<Vec<RunRow>>> + Send;
 
-    /// Many at once; what is not there is found, too.
-    fn find_tasks(
+    /// Those of these tasks that there are.
+    fn find_tasks(&mut self, tasks: &[TaskId])
+    -> impl Future<Output = Result<Vec<TaskRow>>> + Send;
+
+    /// Those of these foreach steps that there are.
+    fn find_groups(
         &mut self,
-        tasks: &[TaskId],
-    ) -> impl Future<Output = Result<Vec<(Lookup, Found)>>> + Send;
+        groups: &[TaskId],
+    ) -> impl Future<Output = Result<Vec<GroupRow>>> + Send;
+
+    /// Those of these items that there are.
+    fn find_items(
+        &mut self,
+        items: &[(TaskId, u32)],
+    ) -> impl Future<Output = Result<Vec<ItemRow>>> + Send;
+
+    /// How often each of these places was visited, in their order.
+    fn find_visits(&mut self, places: &[Place]) -> impl Future<Output = Result<Vec<u32>>> + Send;
 
     fn write(&mut self, changes: &Changes) -> impl Future<Output = Result<()>> + Send;
 
