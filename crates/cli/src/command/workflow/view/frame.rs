@@ -366,3 +366,37 @@ fn style(status: Option<Status>) -> Style {
 fn cut(line: &str, columns: usize) -> String {
     truncate_str(line, columns.saturating_sub(1), "…").into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Size, window};
+
+    #[test]
+    fn as_much_as_fits_is_shown_around_where_something_happens() {
+        for (heights, centre, room, expected) in [
+            (&[1, 1, 1, 1, 1, 1][..], 0, 3, (0, 3)),
+            (&[1, 1, 1, 1, 1, 1], 5, 3, (3, 6)),
+            (&[1, 1, 1, 1, 1, 1], 2, 4, (1, 5)),
+            (&[1, 4, 1, 1], 2, 3, (2, 4)),
+            (&[1, 9, 1], 1, 3, (1, 2)),
+        ] {
+            assert_eq!(window(heights, centre, room), expected, "{heights:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_is_as_high_as_it_is_wide() {
+        let size = Size {
+            rows: 24,
+            columns: 10,
+        };
+        for (line, height) in [
+            ("", 1),
+            ("0123456789", 1),
+            ("0123456789a", 2),
+            ("\u{1b}[1mxx\u{1b}[0m", 1),
+        ] {
+            assert_eq!(size.height(line), height);
+        }
+    }
+}

@@ -15,6 +15,8 @@ pub(crate) struct Picture {
     steps: HashMap<StepId, StepPicture>,
     /// What stands of a step under a path: its last visit.
     current: HashMap<(Path, StepId), (u32, TaskStatus)>,
+    /// The last visit of every foreach.
+    groups: HashMap<(Path, StepId), Group>,
     /// Tasks that wait for a person.
     people: BTreeSet<TaskId>,
     pub(super) status: Option<RunStatus>,
@@ -46,6 +48,13 @@ pub(crate) struct Items {
     pub(crate) failed: u32,
 }
 
+/// One visit of a foreach.
+#[derive(Debug)]
+struct Group {
+    items: Items,
+    failed: BTreeSet<u32>,
+}
+
 /// The edge that a decision took last.
 #[derive(Debug)]
 pub(crate) struct Decided {
@@ -60,6 +69,7 @@ impl Picture {
             run,
             steps: HashMap::new(),
             current: HashMap::new(),
+            groups: HashMap::new(),
             people: BTreeSet::new(),
             status: None,
             begun_ms: None,
@@ -114,7 +124,8 @@ impl Picture {
                 let step = workflow.step(&task.step);
                 let is_manual = step.is_some_and(|step| step.execution == Execution::Manual)
                     && *kind == TaskKind::Work;
-                if is_manual && begin.status() == TaskStatus::Pending {
+                let is_held = begin.status() == TaskStatus::OnHold;
+                if is_held || (is_manual && begin.status() == TaskStatus::Pending) {
                     self.people.insert(task.clone());
                 }
                 self.set(task, begin.status());
@@ -146,19 +157,13 @@ impl Picture {
                 evaluated,
                 ..
             } => self.decide(decision, to, why(evaluated)),
-            What::GroupOpened { group, total } => {
-                let items = self.items(group);
-                items.total += total;
-            }
-            What::ItemEnded { group, status, .. } => {
-                let items = self.items(group);
-                items.ended += 1;
-                items.failed += u32::from(*status == ItemStatus::Failed);
-            }
-            What::ItemReopened { group, .. } => {
-                let items = self.items(group);
-                items.ended = items.ended.saturating_sub(1);
-            }
+            What::GroupOpened { group, total } => self.open(group, *total),
+            What::ItemEnded {
+                group,
+                index,
+                status,
+            } => self.end_item(group, *index, *status == ItemStatus::Failed),
+            What::ItemReopened { group, index } => self.reopen_item(group, *index),
             _ => {}
         }
     }
@@ -185,9 +190,52 @@ impl Picture {
         self.begun_ms = Some(at_ms);
     }
 
-    fn items(&mut self, group: &TaskId) -> &mut Items {
+    /// A foreach has its items. Those of an earlier visit do not count any more; those of the same
+    /// foreach in other items do.
+    fn open(&mut self, group: &TaskId, total: u32) {
+        let key = (group.path.clone(), group.step.clone());
+        let opened = Group {
+            items: Items {
+                total,
+                ..Items::default()
+            },
+            failed: BTreeSet::new(),
+        };
+        let before = self.groups.insert(key, opened);
+        let before = before.map(|group| group.items).unwrap_or_default();
         let step = self.steps.entry(group.step.clone()).or_default();
-        step.items.get_or_insert_default()
+        let items = step.items.get_or_insert_default();
+        items.total = (items.total + total).saturating_sub(before.total);
+        items.ended = items.ended.saturating_sub(before.ended);
+        items.failed = items.failed.saturating_sub(before.failed);
+    }
+
+    fn end_item(&mut self, group: &TaskId, index: u32, has_failed: bool) {
+        let key = (group.path.clone(), group.step.clone());
+        let Some(known) = self.groups.get_mut(&key) else {
+            return;
+        };
+        if has_failed {
+            known.failed.insert(index);
+        }
+        let step = self.steps.entry(group.step.clone()).or_default();
+        for items in [&mut known.items, step.items.get_or_insert_default()] {
+            items.ended += 1;
+            items.failed += u32::from(has_failed);
+        }
+    }
+
+    fn reopen_item(&mut self, group: &TaskId, index: u32) {
+        let key = (group.path.clone(), group.step.clone());
+        let Some(known) = self.groups.get_mut(&key) else {
+            return;
+        };
+        let had_failed = known.failed.remove(&index);
+        let step = self.steps.entry(group.step.clone()).or_default();
+        for items in [&mut known.items, step.items.get_or_insert_default()] {
+            items.ended = items.ended.saturating_sub(1);
+            items.failed = items.failed.saturating_sub(u32::from(had_failed));
+        }
     }
 
     fn decide(&mut self, decision: &StepId, to: &StepId, why: String) {
@@ -249,5 +297,106 @@ impl StepPicture {
         if to.is_terminal() {
             self.ended_ms = Some(at_ms);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flow::engine::{Begin, Move};
+
+    use super::*;
+
+    const TEXT: &str = "graph TD\n A[[Each: Item]] --> J[Join] --> D{Again?}\n \
+        D -->|\"output.more\"| A\n D -->|default| P(Person)\n";
+
+    /// The picture after these events.
+    fn picture(events: Vec<What>) -> Picture {
+        let workflow = flow::parse(TEXT).unwrap();
+        let mut picture = Picture::new("r".into());
+        for what in events {
+            let event = Event {
+                run: "r".into(),
+                seq: 0,
+                at_ms: 0,
+                what,
+            };
+            picture.add(&workflow, &event);
+        }
+        picture
+    }
+
+    fn task(name: &str) -> TaskId {
+        name.parse().unwrap()
+    }
+
+    fn created(name: &str) -> What {
+        What::TaskCreated {
+            task: task(name),
+            kind: TaskKind::Work,
+            begin: Begin::Pending,
+            from: None,
+        }
+    }
+
+    fn moved(name: &str, by: Move) -> What {
+        What::TaskMoved {
+            task: task(name),
+            by,
+            attempt: 1,
+            why: None,
+        }
+    }
+
+    fn ended(index: u32, status: ItemStatus) -> What {
+        let group = task("r/A");
+        What::ItemEnded {
+            group,
+            index,
+            status,
+        }
+    }
+
+    #[test]
+    fn items_are_counted_for_the_last_visit_and_once_each() {
+        let opened = |name: &str, total| What::GroupOpened {
+            group: task(name),
+            total,
+        };
+        let first = vec![
+            opened("r/A", 3),
+            ended(0, ItemStatus::Succeeded),
+            ended(1, ItemStatus::Failed),
+        ];
+        let items = |events| picture(events).step(&"A".into()).unwrap().items.unwrap();
+        let counted = |total, ended, failed| Items {
+            total,
+            ended,
+            failed,
+        };
+        assert_eq!(items(first.clone()), counted(3, 2, 1));
+        let group = task("r/A");
+        let reopened = [first.clone(), vec![What::ItemReopened { group, index: 1 }]].concat();
+        assert_eq!(items(reopened.clone()), counted(3, 1, 0));
+        let again = [reopened, vec![ended(1, ItemStatus::Succeeded)]].concat();
+        assert_eq!(items(again), counted(3, 2, 0));
+        let visited = [first, vec![opened("r/A~2", 5)]].concat();
+        assert_eq!(items(visited), counted(5, 0, 0));
+    }
+
+    #[test]
+    fn a_step_stands_where_its_last_visit_stands() {
+        let failed = vec![
+            created("r/J"),
+            moved("r/J", Move::Claim),
+            moved("r/J", Move::Fail),
+        ];
+        let status = |events, step: &str| picture(events).status(&step.into());
+        assert_eq!(status(failed.clone(), "J"), Some(Status::Failed));
+        let rerun = [failed, vec![created("r/J~2"), moved("r/J~2", Move::Claim)]].concat();
+        assert_eq!(status(rerun, "J"), Some(Status::Running));
+        // It waits for somebody, and not for its turn.
+        assert_eq!(status(vec![created("r/P")], "P"), Some(Status::Waiting));
+        assert_eq!(status(vec![created("r/J")], "J"), Some(Status::Pending));
+        assert_eq!(status(Vec::new(), "J"), None);
     }
 }
