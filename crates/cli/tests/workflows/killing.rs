@@ -7,6 +7,7 @@ mod chance;
 #[path = "../postgres/small.rs"]
 mod small;
 
+#[allow(dead_code, reason = "a file has no server that could be struck")]
 #[path = "../postgres/storm.rs"]
 mod storm;
 
