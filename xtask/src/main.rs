@@ -18,7 +18,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use bench::workflows::Extent;
 
 const USAGE: &str = "\
 Usage: cargo xtask COMMAND
@@ -31,8 +30,10 @@ Usage: cargo xtask COMMAND
   bench sandbox     a command that does nothing, with and without each kind of sandbox
   bench search      drawloom's search beside ripgrep on a tree of 5 000 files
   bench templates   drawloom's template engine beside edge.js and minijinja, in process
-  bench workflows   drawloom's workflows beside Restate, LangGraph, DBOS and the floor; with `quick`
-                    a tenth of it with development builds, to see that all of it works
+  bench workflows [quick] [ours] [--drawloom PATH]
+                    drawloom's workflows beside Restate, LangGraph, DBOS and the floor; with `quick`
+                    a tenth of it with development builds, to see that all of it works; with `ours`
+                    only drawloom and the floor; with a PATH that program instead of a fresh build
   soak [MINUTES] [PART]
                     simulations with fresh seeds, and workers and their server killed in loops, for
                     30 minutes if none are given; PART is simulation, sqlite or postgres
@@ -51,8 +52,7 @@ fn main() -> Result<ExitCode> {
         ["bench", "sandbox"] => bench::sandbox::run(),
         ["bench", "search"] => bench::search::run(&root),
         ["bench", "templates"] => bench::templates::run(&root),
-        ["bench", "workflows"] => bench::workflows::run(&root, Extent::Full),
-        ["bench", "workflows", "quick"] => bench::workflows::run(&root, Extent::Quick),
+        ["bench", "workflows", words @ ..] => bench::workflows::run(&root, words),
         ["soak", words @ ..] => soak::run(&soak::Wish::read(words)?),
         _ => {
             print!("{USAGE}");

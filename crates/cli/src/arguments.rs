@@ -121,7 +121,7 @@ pub(crate) enum Command {
 
 /// What the command line asks for.
 pub(crate) enum Reading {
-    Command(Cli),
+    Command(Box<Cli>),
     /// Help or version.
     Text(String),
 }
@@ -198,7 +198,7 @@ pub(crate) fn read(words: Vec<OsString>) -> Result<Reading, Trouble> {
         Command::Update(update) => update.words = original,
         _ => {}
     }
-    Ok(Reading::Command(cli))
+    Ok(Reading::Command(Box::new(cli)))
 }
 
 /// Help and version are text; everything else is wrong usage, which is 64 with us and not clap's 2.

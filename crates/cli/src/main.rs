@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     let form = Form::from(words.iter().any(|word| word == "--json"));
     let ended = match arguments::read(words) {
-        Ok(Reading::Command(cli)) => command::run(cli),
+        Ok(Reading::Command(cli)) => command::run(*cli),
         Ok(Reading::Text(text)) => output::styled(&text).map(|()| Exit::Done),
         Err(trouble) => Err(trouble),
     };

@@ -8,7 +8,6 @@ mod timetable;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use flow::engine::{RefusalKind, Start};
 use serde_json::Value;
@@ -26,8 +25,6 @@ pub use timetable::{Timetable, written};
 
 /// How many schedules are fired at a time.
 const DUE_MAX: usize = 100;
-/// How often it is looked what is due.
-const LOOK: Duration = Duration::from_secs(1);
 
 /// The schedules of a project, opened.
 pub struct Calendar {
@@ -198,20 +195,6 @@ pub async fn fire_due(
         });
     }
     Ok(fired)
-}
-
-/// Looks after the schedules for as long as somebody works. What fails is tried again: whoever works
-/// uses the same database and says so when it is gone.
-pub(crate) async fn tend(
-    schedules: &dyn Schedules,
-    runs: &dyn flow::Store,
-    (project, surroundings): (&Project, &Surroundings),
-) -> Never {
-    loop {
-        let now_ms = schedules.now_ms();
-        let _ = fire_due(schedules, runs, (project, surroundings), now_ms).await;
-        tokio::time::sleep(LOOK).await;
-    }
 }
 
 /// There is none: what promises one does not end.

@@ -19,7 +19,7 @@ pub(super) async fn attend(hands: Arc<Hands>, claimed: Claimed, tell_done: Unbou
     let fence = claimed.task.fence;
     let report = match prepare(hands, claimed) {
         Ok(job) => carry_out(&job).await,
-        Err(report) => report,
+        Err(problem) => invalid(problem),
     };
     // Nobody hears it when the worker is gone.
     let _ = tell_done.send(Done {
@@ -29,17 +29,18 @@ pub(super) async fn attend(hands: Arc<Hands>, claimed: Claimed, tell_done: Unbou
     });
 }
 
-fn prepare(hands: Arc<Hands>, claimed: Claimed) -> Result<Job, Report> {
+/// What the work needs, or a sentence that says what is missing.
+fn prepare(hands: Arc<Hands>, claimed: Claimed) -> Result<Job, String> {
     let task = claimed.task;
     let Some(step) = claimed.workflow.step(&task.id.step) else {
-        let message = format!("The workflow has no step `{}` any more.", task.id.step);
-        return Err(invalid(message));
+        let step = &task.id.step;
+        return Err(format!("The workflow has no step `{step}` any more."));
     };
     Ok(Job {
         hands,
         run_spent: claimed.run_spent,
         step: step.clone(),
-        state: claimed.state.map_err(|refusal| invalid(refusal.message))?,
+        state: claimed.state.map_err(|refusal| refusal.message)?,
         task,
     })
 }

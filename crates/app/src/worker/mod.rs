@@ -5,6 +5,7 @@
 //! is under way end, and gives back what does not.
 
 mod bench;
+pub(crate) mod leader;
 mod timers;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +22,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::Error;
 use crate::executors::{Hands, failed};
 use crate::workflows::Standing;
+use leader::Leader;
 
 /// How soon it is looked again when there was nothing to do, and how late at most.
 const IDLE_MS_FIRST: u64 = 20;
@@ -99,6 +101,7 @@ impl Watcher for Nobody {
 
 pub(crate) struct Worker<'o> {
     store: Arc<dyn Store>,
+    leader: &'o Leader,
     hands: Arc<Hands>,
     order: &'o Order,
 }
@@ -127,9 +130,15 @@ struct Held {
 }
 
 impl<'o> Worker<'o> {
-    pub(crate) fn new(store: Arc<dyn Store>, hands: Arc<Hands>, order: &'o Order) -> Worker<'o> {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        hands: Arc<Hands>,
+        leader: &'o Leader,
+        order: &'o Order,
+    ) -> Worker<'o> {
         Worker {
             store,
+            leader,
             hands,
             order,
         }
@@ -161,6 +170,7 @@ impl<'o> Worker<'o> {
             }
         };
         shift.running.values().for_each(|held| held.abort.abort());
+        self.leader.resign().await;
         ended
     }
 
@@ -171,7 +181,7 @@ impl<'o> Worker<'o> {
         watcher: &mut dyn Watcher,
     ) -> Result<Option<Ended>, StoreError> {
         let fired = match is_time(&mut shift.tended, TEND_MS) {
-            true => timers::tend(&*self.store, &self.hands.project).await?,
+            true => self.leader.tend(&*self.store, &self.hands.project).await?,
             false => 0,
         };
         let claimed = self.turn(shift).await?;

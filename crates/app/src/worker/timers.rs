@@ -1,9 +1,5 @@
 //! What is due: timers, leases that have ended, and the runs of subflows.
 
-#[allow(dead_code, reason = "the worker's loop does not ask it yet")]
-#[path = "leader.rs"]
-pub(super) mod leader;
-
 use flow::engine::{ChildEnd, ChildRun, Command, Due, RefusalKind, Start, TimerRow};
 use flow::{Store, StoreError};
 

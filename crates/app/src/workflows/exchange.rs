@@ -69,13 +69,17 @@ pub fn import(
         if agent.agent_prompt.trim().is_empty() {
             unwritten.push(agent.id.clone());
         }
-        let user = user(agent)?;
+        let user = user(&agent)?;
         enlist(project, &user);
         agents.push(user);
     }
+    let title = match (wish.name, is_bare) {
+        (None, false) => import.name.as_str(),
+        _ => name.as_str(),
+    };
     let source = heading::with(
         import.workflow.source(),
-        (import.name.as_str(), name.as_str()),
+        (title, &name),
         import.description.as_deref(),
     );
     Ok(Imported {
@@ -194,15 +198,22 @@ impl Newcomers {
 }
 
 /// The agent as it will be kept. One of which only the name is known gets a prompt that says it.
-fn user(agent: Agent) -> Result<User, Error> {
-    let slug: Slug = agent.id.parse().map_err(crate::people::explained)?;
+fn user(agent: &Agent) -> Result<User, Error> {
+    let wrong = |cause: store::Error| {
+        Error::new(
+            Code::Data,
+            format!("the agent `{}` of the file: {cause}", agent.id),
+        )
+        .hint("mend the file; `drawloom workflow export` writes such files")
+    };
+    let slug: Slug = agent.id.parse().map_err(wrong)?;
     let display_name = match agent.display_name.trim() {
         "" => agent.id.clone(),
         name => name.to_owned(),
     };
     let prompt = match agent.agent_prompt.trim() {
         "" => format!("You are {display_name}."),
-        _ => agent.agent_prompt,
+        _ => agent.agent_prompt.clone(),
     };
     let user = User {
         slug,
@@ -214,13 +225,7 @@ fn user(agent: Agent) -> Result<User, Error> {
         created_ms: 0,
         updated_ms: 0,
     };
-    user.check().map_err(|cause| {
-        let error = crate::people::explained(cause);
-        Error::new(
-            Code::Data,
-            format!("the agent `{}` of the file: {error}", user.slug),
-        )
-    })?;
+    user.check().map_err(wrong)?;
     Ok(user)
 }
 

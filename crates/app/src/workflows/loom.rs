@@ -5,8 +5,9 @@ use std::sync::Arc;
 use flow::engine::{Command, Event, RefusalKind, RunRow, RunStatus, Start, TaskRow};
 use flow::{RunId, Store, StoreError, StoreErrorKind, TaskId, Which, Workflow};
 use serde_json::Value;
-use store::{Attempt, Schedules};
+use store::{Attempt, Postgres, Schedules};
 use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
 
 use super::database::Database;
 use super::reading::Sheet;
@@ -14,9 +15,9 @@ use super::standing::{self, Standing};
 use super::token;
 use crate::ai::{Errand, Wish, model};
 use crate::executors::{Hands, Till};
-use crate::schedules;
 use crate::tasks::bench;
 use crate::tasks::clock::SystemClock;
+use crate::worker::leader::Leader;
 use crate::worker::{self, Order, Until, Watcher};
 use crate::{Cancel, Code, Error, Project, Surroundings};
 
@@ -32,6 +33,8 @@ pub struct Loom {
     runtime: Runtime,
     store: Arc<dyn Store>,
     schedules: Arc<dyn Schedules>,
+    /// The server, where the database is on one.
+    server: Option<Postgres>,
     hands: Arc<Hands>,
 }
 
@@ -55,14 +58,18 @@ impl Loom {
         let runtime = bench::runtime()?;
         let source = model::Source::open(&project, surroundings, &wish, Errand::Answer)?;
         let secrets = source.secrets();
-        let (store, schedules) = runtime.block_on(async {
+        let (store, database) = runtime.block_on(async {
             let opening = Database::open(&project, surroundings, database, secrets);
             let database = opening.await?;
-            Ok::<_, Error>((database.workflows().await?, database.schedules()))
+            Ok::<_, Error>((database.workflows().await?, database))
         })?;
         Ok(Loom {
             runtime,
-            schedules,
+            schedules: database.schedules(),
+            server: match database {
+                Database::Server(server) => Some(server),
+                Database::File(_) => None,
+            },
             hands: Arc::new(Hands {
                 project,
                 surroundings: surroundings.clone(),
@@ -89,16 +96,34 @@ impl Loom {
 
     /// Begins a run of a workflow that was found to be fine.
     pub fn start(&self, sheet: &Sheet, begin: Begin) -> Result<RunId, Error> {
-        let id = new_id()?;
+        let mut runs = self.start_many(sheet, vec![begin])?;
+        runs.pop()
+            .ok_or_else(|| Error::new(Code::Database, "the run was not begun"))
+    }
+
+    /// Begins many, in as few transactions as may be; their names in the order of what they begin
+    /// with.
+    pub fn start_many(&self, sheet: &Sheet, begins: Vec<Begin>) -> Result<Vec<RunId>, Error> {
         self.runtime.block_on(async {
             let hash = self.store.keep_workflow(&sheet.source).await?;
-            let start = Start {
-                assignee: begin.assignee,
-                tags: begin.tags,
-                ..Start::new(id.as_str(), begin.input)
-            };
-            refused(self.store.start(&hash, start).await?)?;
-            Ok(id)
+            let mut runs = Vec::with_capacity(begins.len());
+            let mut starting = JoinSet::new();
+            for begin in begins {
+                let id = new_id()?;
+                let start = Start {
+                    assignee: begin.assignee,
+                    tags: begin.tags,
+                    ..Start::new(id.as_str(), begin.input)
+                };
+                runs.push(id);
+                let (store, hash) = (Arc::clone(&self.store), hash.clone());
+                starting.spawn(async move { store.start(&hash, start).await });
+            }
+            while let Some(started) = starting.join_next().await {
+                let broken = |_| Error::new(Code::Database, "a run was not begun");
+                refused(started.map_err(broken)??)?;
+            }
+            Ok(runs)
         })
     }
 
@@ -109,13 +134,15 @@ impl Loom {
         watcher: &mut dyn Watcher,
         cancel: &Cancel,
     ) -> Result<worker::Ended, Error> {
-        let worker = worker::Worker::new(Arc::clone(&self.store), Arc::clone(&self.hands), order);
+        let leader = Leader::new(self.server.clone(), &order.name);
+        let (store, hands) = (Arc::clone(&self.store), Arc::clone(&self.hands));
+        let worker = worker::Worker::new(store, hands, &leader, order);
         self.runtime.block_on(async {
             if matches!(order.until, Until::Settled(_)) {
                 return worker.work(watcher, cancel).await;
             }
             let around = (&*self.hands.project, &self.hands.surroundings);
-            let tending = schedules::tend(&*self.schedules, &*self.store, around);
+            let tending = leader.tend_schedules(&*self.schedules, &*self.store, around);
             tokio::select! {
                 // What is due is begun before it is seen that nothing is left to do.
                 biased;

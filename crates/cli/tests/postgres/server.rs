@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use sqlx::{Connection as _, Row as _};
 use tokio::runtime::Runtime;
 
 use crate::cluster::{Cluster, Flush};
@@ -44,6 +45,16 @@ impl Server {
 
     pub(crate) fn thaw(&self) {
         self.signal("-CONT");
+    }
+
+    /// Runs a statement, and gives the first column of what it says.
+    pub(crate) fn sql(&self, database: &str, sql: &'static str) -> Vec<String> {
+        self.runtime.block_on(async {
+            let mut connection = self.cluster.connect(database).await.unwrap();
+            let rows = sqlx::query(sql).fetch_all(&mut connection).await.unwrap();
+            connection.close().await.unwrap();
+            rows.iter().map(|row| row.get(0)).collect()
+        })
     }
 
     /// The server and all its children, each of which has a session of its own.

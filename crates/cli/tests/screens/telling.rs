@@ -105,6 +105,103 @@ fn runs_are_found_by_what_they_are() {
     assert_eq!(project.run("runs list --since yesterday").exit, 64);
 }
 
+/// What is written, the exit code, and what is said.
+const WRONG: &[(&str, i32, &[&str])] = &[
+    (
+        "workflow start onee.mmd",
+        1,
+        &["`onee.mmd`", "did you mean `one.mmd`?"],
+    ),
+    (
+        "workflow start handler.mmd",
+        1,
+        &["no_opp", "handler.mmd:4:", "did you mean `no_op`"],
+    ),
+    (
+        "workflow start json.mmd",
+        1,
+        &["config of `A`", "json.mmd:4:"],
+    ),
+    (
+        "workflow start one.mmd --input '{'",
+        1,
+        &["not JSON", "line 1", "name=value"],
+    ),
+    (
+        "runs show nothing",
+        1,
+        &["no run `nothing`", "drawloom runs list"],
+    ),
+    ("runs rerun last/B", 1, &["no task", "has not come to `B`"]),
+    (
+        "runs rerun last/AA",
+        1,
+        &["no task", "did you mean `", "/A`?"],
+    ),
+    (
+        "runs rerun last",
+        64,
+        &["RUN/STEP", "tasks list --run last"],
+    ),
+    (
+        "tasks retry last/A",
+        1,
+        &["error[E_CONFLICT]", "drawloom tasks show"],
+    ),
+    (
+        "tasks answer last/A yes",
+        0,
+        &["is answered", "runs resume"],
+    ),
+    (
+        "tasks answer last/A no",
+        1,
+        &["is completed", "drawloom tasks show"],
+    ),
+    ("runs cancel last", 0, &["cancelled"]),
+    (
+        "runs cancel last",
+        1,
+        &["is cancelled", "drawloom runs show", "runs rerun"],
+    ),
+    (
+        "runs resume last",
+        1,
+        &["is cancelled", "drawloom runs show"],
+    ),
+    (
+        "runs pause last",
+        1,
+        &["is cancelled", "drawloom runs show"],
+    ),
+    (
+        "workflow start input.mmd --wait",
+        1,
+        &[
+            "warning: the workflow reads `input.who`",
+            "who=VALUE",
+            "on hold",
+            "begin it anew",
+        ],
+    ),
+    (
+        "worker --until-idle",
+        0,
+        &["worker ", "nothing is left to do"],
+    ),
+    ("worker --lease 1ms", 64, &["at least 100ms"]),
+    (
+        "runs list --database sqlite:/proc/none/x.db",
+        1,
+        &["E_DATABASE", "/proc/none"],
+    ),
+    (
+        "runs list --database mysql://x",
+        64,
+        &["mysql", "sqlite:PATH"],
+    ),
+];
+
 #[test]
 fn every_wrong_use_says_what_to_do_next() {
     let project = project();
@@ -113,103 +210,9 @@ fn every_wrong_use_says_what_to_do_next() {
     project.write("handler.mmd", misspelt);
     project.write("json.mmd", &misspelt.replace(": \"no_opp\"", " \"no_op\""));
     project.write("input.mmd", "graph TD\n A[Do]\n%% === WORKFLOW_CONFIG ===\n%% @A: { \"handler\": \"command\", \"config\": { \"run\": \"echo {{input.who}}\" } }\n%% === END_CONFIG ===\n");
-    for (line, exit, says) in [
-        (
-            "workflow start onee.mmd",
-            1,
-            &["`onee.mmd`", "did you mean `one.mmd`?"][..],
-        ),
-        (
-            "workflow start handler.mmd",
-            1,
-            &["no_opp", "handler.mmd:4:", "did you mean `no_op`"],
-        ),
-        (
-            "workflow start json.mmd",
-            1,
-            &["config of `A`", "json.mmd:4:"],
-        ),
-        (
-            "workflow start one.mmd --input '{'",
-            1,
-            &["not JSON", "line 1", "name=value"],
-        ),
-        (
-            "runs show nothing",
-            1,
-            &["no run `nothing`", "drawloom runs list"],
-        ),
-        ("runs rerun last/B", 1, &["no task", "has not come to `B`"]),
-        (
-            "runs rerun last/AA",
-            1,
-            &["no task", "did you mean `", "/A`?"],
-        ),
-        (
-            "runs rerun last",
-            64,
-            &["RUN/STEP", "tasks list --run last"],
-        ),
-        (
-            "tasks retry last/A",
-            1,
-            &["error[E_CONFLICT]", "drawloom tasks show"],
-        ),
-        (
-            "tasks answer last/A yes",
-            0,
-            &["is answered", "runs resume"],
-        ),
-        (
-            "tasks answer last/A no",
-            1,
-            &["is completed", "drawloom tasks show"],
-        ),
-        ("runs cancel last", 0, &["cancelled"]),
-        (
-            "runs cancel last",
-            1,
-            &["is cancelled", "drawloom runs show", "runs rerun"],
-        ),
-        (
-            "runs resume last",
-            1,
-            &["is cancelled", "drawloom runs show"],
-        ),
-        (
-            "runs pause last",
-            1,
-            &["is cancelled", "drawloom runs show"],
-        ),
-        (
-            "workflow start input.mmd --wait",
-            1,
-            &[
-                "warning: the workflow reads `input.who`",
-                "who=VALUE",
-                "on hold",
-                "begin it anew",
-            ],
-        ),
-        (
-            "worker --until-idle",
-            0,
-            &["worker ", "nothing is left to do"],
-        ),
-        ("worker --lease 1ms", 64, &["at least 100ms"]),
-        (
-            "runs list --database sqlite:/proc/none/x.db",
-            1,
-            &["E_DATABASE", "/proc/none"],
-        ),
-        (
-            "runs list --database mysql://x",
-            64,
-            &["mysql", "sqlite:PATH"],
-        ),
-    ] {
+    for (line, exit, says) in WRONG {
         let ran = project.run(line);
-        assert_eq!(ran.exit, exit, "{line}: {}", ran.err);
+        assert_eq!(ran.*exit, exit, "{line}: {}", ran.err);
         has(&ran.err, says);
     }
 }

@@ -43,5 +43,6 @@ mod exchanging;
 mod forms;
 mod killing;
 mod limits;
+mod many;
 mod replies;
 mod wrong;

@@ -52,6 +52,11 @@ fn what_cannot_run_is_refused_before_it_begins() {
         ("workflow start fine.mmd --input '{'", 1, &["not JSON"]),
         ("workflow start fine.mmd word", 64, &["NAME=VALUE"]),
         (
+            "workflow start fine.mmd --inputs half.jsonl",
+            1,
+            &["half.jsonl:2", "no run was begun"],
+        ),
+        (
             "workflow start fine.mmd --database mysql://x",
             64,
             &["is no database"],

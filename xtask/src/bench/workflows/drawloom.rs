@@ -1,7 +1,7 @@
 //! Our own side: the `drawloom` program as users run it, measured from outside.
 //!
 //! On SQLite one process starts a fan-out or a loop and works until it has ended (`workflow start
-//! --wait`). The many runs of the chain are started by callers, each run by a process of its own, while a
+//! --wait`). The many runs of the chain are started by one process (`workflow start --inputs`) while a
 //! worker does them; on PostgreSQL one worker or four do whatever was started. The start-up of all these
 //! processes is inside the time.
 

@@ -30,17 +30,15 @@ use anyhow::{Context, Result, ensure};
 use super::scratch::Scratch;
 use drawloom::{Drawloom, Ours, Way};
 use floor::{Floor, Grouping};
-use options::{Options, Sides};
+use options::{Extent, Options, Sides};
 use peers::{Engine, Peer, Peers};
 use place::{Contender, Database, Ground};
 use program::{Figures, Speed};
 use shape::Jobs;
 use table::{Row, Table};
 
-pub(crate) use options::Extent;
-
-pub(crate) fn run(root: &Path, extent: Extent) -> Result<ExitCode> {
-    let options = Options::read(extent)?;
+pub(crate) fn run(root: &Path, words: &[&str]) -> Result<ExitCode> {
+    let options = Options::parse(words)?;
     quiet::warn();
     let scratch = Scratch::open(root)?;
     let jobs = match options.extent {

@@ -4,12 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 
-/// Words as they would stand on the command line: `quick`, `ours`, `--drawloom PATH`.
-const WORDS: &str = "DRAWLOOM_BENCH_WORKFLOWS";
-
 /// How much is measured, and of which build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub(super) enum Extent {
     Full,
     /// A tenth of the work once, with development builds: shows that everything works, and no more.
     Quick,
@@ -31,15 +28,10 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// What the command line and the environment ask for together.
-    pub(super) fn read(extent: Extent) -> Result<Self> {
-        let words = std::env::var(WORDS).unwrap_or_default();
-        Self::parse(extent, &words.split_whitespace().collect::<Vec<_>>())
-    }
-
-    fn parse(extent: Extent, words: &[&str]) -> Result<Self> {
+    /// What the words on the command line ask for.
+    pub(super) fn parse(words: &[&str]) -> Result<Self> {
         let mut options = Self {
-            extent,
+            extent: Extent::Full,
             sides: Sides::All,
             drawloom: None,
         };
@@ -93,11 +85,7 @@ mod tests {
             (&["theirs"], None),
         ];
         for (words, expected) in cases {
-            assert_eq!(
-                Options::parse(Extent::Full, words).ok(),
-                expected,
-                "{words:?}"
-            );
+            assert_eq!(Options::parse(words).ok(), expected, "{words:?}");
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -12,10 +11,12 @@ use wait4::Wait4 as _;
 use super::super::measure;
 use super::drawloom::Drawloom;
 use super::program::{Figures, Speed};
-use super::shape::{CHAIN_STEPS, CONCURRENCY, Job, Shape};
+use super::shape::{CHAIN_STEPS, Job, Shape};
 
 /// Runs that have not ended by then never will.
 const WAIT_MAX: Duration = Duration::from_secs(180);
+/// How a run is told its input.
+const INPUT: [&str; 2] = ["--input", "@input.json"];
 /// Looking takes a process, and has its share of what is measured.
 const PAUSE: Duration = Duration::from_millis(250);
 
@@ -72,13 +73,13 @@ impl Project<'_> {
         )?)
     }
 
-    /// The command that starts a run of the job's shape.
-    fn start(&self, job: Job) -> Command {
+    /// The command that starts runs of the job's shape.
+    fn start(&self, job: Job, words: [&str; 2]) -> Command {
         let workflow = format!("{}.mmd", job.shape.word());
         let mut command = self.command(&["workflow", "start"]);
         command
             .arg(self.drawloom.sources.join(workflow))
-            .args(["--input", "@input.json"]);
+            .args(words);
         command
     }
 
@@ -86,7 +87,7 @@ impl Project<'_> {
     pub(super) fn start_and_wait(&self, job: Job) -> Result<Figures> {
         self.write_input(job)?;
         let began = Instant::now();
-        let mut command = self.start(job);
+        let mut command = self.start(job, INPUT);
         command.arg("--wait");
         let cost = measure::run(&mut command, &self.folder.join("log.txt"))?;
         let took = began.elapsed();
@@ -99,11 +100,11 @@ impl Project<'_> {
 
     pub(super) fn start_one(&self, job: Job) -> Result<()> {
         self.write_input(job)?;
-        measure::run(&mut self.start(job), &self.folder.join("log.txt"))?;
+        measure::run(&mut self.start(job, INPUT), &self.folder.join("log.txt"))?;
         Ok(())
     }
 
-    /// Workers do the runs while callers start them, as many at a time as the peers have. The time is
+    /// Workers do the runs that one process starts, as many at a time as the peers have. The time is
     /// from before the first process to the end that the last run has in the database.
     pub(super) fn work(&self, job: Job, crew: Crew) -> Result<Figures> {
         self.write_input(job)?;
@@ -133,29 +134,14 @@ impl Project<'_> {
         })
     }
 
-    /// Starts all runs, each with a process of its own, and says what CPU time that took.
+    /// One process starts all runs; what CPU time that took.
     fn start_all(&self, job: Job) -> Result<Duration> {
-        let started = AtomicUsize::new(0);
-        let caller = |number: usize| -> Result<Duration> {
-            let log = self.folder.join(format!("caller{number}.txt"));
-            let mut cpu = Duration::ZERO;
-            while started.fetch_add(1, Ordering::Relaxed) < job.runs() {
-                cpu += measure::run(&mut self.start(job), &log)?.cpu;
-            }
-            Ok(cpu)
-        };
-        let caller = &caller;
-        std::thread::scope(|scope| {
-            let callers: Vec<_> = (0..CONCURRENCY)
-                .map(|number| scope.spawn(move || caller(number)))
-                .collect();
-            let mut cpu = Duration::ZERO;
-            for called in callers {
-                let called = called.join();
-                cpu += called.map_err(|_| anyhow::anyhow!("a caller panicked"))??;
-            }
-            Ok(cpu)
-        })
+        let input = std::fs::read_to_string(self.folder.join("input.json"))?;
+        let lines = format!("{input}\n").repeat(job.runs());
+        std::fs::write(self.folder.join("inputs.jsonl"), lines)?;
+        let mut command = self.start(job, ["--inputs", "inputs.jsonl"]);
+        let cost = measure::run(&mut command, &self.folder.join("log.txt"))?;
+        Ok(cost.cpu)
     }
 
     pub(super) fn worker(&self, concurrency: usize, log: &str) -> Result<Worker> {

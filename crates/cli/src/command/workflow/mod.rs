@@ -24,7 +24,7 @@ use crate::output;
 use crate::session::Session;
 
 pub(crate) use asking::{answer_value, ask, how_to_answer};
-pub(crate) use opening::{Keeping, input_value, text_of};
+pub(crate) use opening::{Keeping, input_lines, input_value, text_of};
 pub(crate) use settle::{Past, is_for_people, settle};
 pub(crate) use view::{Detail, Picture, event_json, place, span, told, width};
 

@@ -87,6 +87,25 @@ pub(crate) fn input_value(
     Ok(value)
 }
 
+/// One value for each line of a file, or of stdin for `-`. All of them are read before one is used.
+pub(crate) fn input_lines(session: &Session, file: &Path) -> Result<Vec<Value>, Trouble> {
+    let given = match file.to_str() {
+        Some("-") => "-".to_owned(),
+        _ => format!("@{}", file.display()),
+    };
+    let (text, place) = text_of(session, &given)?;
+    let lines = text.lines().enumerate();
+    let lines = lines.filter(|(_, line)| !line.trim().is_empty());
+    let values = lines.map(|(at, line)| {
+        serde_json::from_str(line).map_err(|cause| {
+            let message = format!("{place}:{}: this is not one JSON value: {cause}", at + 1);
+            Trouble::failed("E_DATA", message)
+                .hint("write one value on each line; no run was begun")
+        })
+    });
+    values.collect()
+}
+
 /// The text of `@FILE`, of stdin for `-`, or as it is given; and what to call where it is from.
 pub(crate) fn text_of(session: &Session, given: &str) -> Result<(String, String), Trouble> {
     Ok(match given.strip_prefix('@') {

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use app::workflows::Begin;
+use app::workflows::{Begin, Loom, Sheet};
 use clap::Args;
 use flow::{When, Workflow};
 use serde_json::{Value, json};
 
-use super::{Keeping, Past, fine_sheet, input_value, settle};
+use super::{Keeping, Past, fine_sheet, input_lines, input_value, settle};
 use crate::answering::Answering;
 use crate::exit::{Exit, Trouble};
 use crate::output::{self, Form};
@@ -27,7 +27,8 @@ Examples:
   drawloom workflow start review.mmd --wait prNumber=7
   drawloom workflow start review.mmd --wait --input @pr.json
   echo '{\"prNumber\": 7}' | drawloom workflow start pr-review --input - --wait --json
-  drawloom workflow start review.mmd && drawloom worker")]
+  drawloom workflow start review.mmd && drawloom worker
+  drawloom workflow start review.mmd --inputs prs.jsonl")]
 pub(crate) struct Start {
     /// The workflow's file, its name, or `-` for stdin
     file: PathBuf,
@@ -36,6 +37,9 @@ pub(crate) struct Start {
     /// The input: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
+    /// Begin a run for every line of a file of JSON values, or of stdin with -: all of them or none
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["values", "input", "wait"])]
+    inputs: Option<PathBuf>,
     /// Work on the run here, until it has ended or waits for somebody
     #[arg(long)]
     wait: bool,
@@ -56,12 +60,12 @@ impl Start {
         let form = Form::from(self.json);
         let loom = self.keeping.open(session, self.answering.wish())?;
         let sheet = fine_sheet(session, loom.project(), &self.file)?;
+        if let Some(file) = &self.inputs {
+            let inputs = input_lines(session, file)?;
+            return self.start_many(&loom, &sheet, inputs);
+        }
         let input = input_value(session, self.input.as_deref(), &self.values)?;
-        let begin = Begin {
-            input: input.unwrap_or_else(|| Value::Object(serde_json::Map::new())),
-            tags: self.tag.clone(),
-            assignee: None,
-        };
+        let begin = self.begin(input.unwrap_or_else(|| Value::Object(serde_json::Map::new())));
         if let Some(workflow) = &sheet.workflow {
             for name in missing(workflow, &begin.input) {
                 output::say(format!(
@@ -81,6 +85,33 @@ impl Start {
                     "begun; `drawloom worker` works on it, `drawloom runs show {run}` shows it"
                 ));
             }
+        }
+        Ok(Exit::Done)
+    }
+
+    fn begin(&self, input: Value) -> Begin {
+        Begin {
+            input,
+            tags: self.tag.clone(),
+            assignee: None,
+        }
+    }
+
+    fn start_many(&self, loom: &Loom, sheet: &Sheet, inputs: Vec<Value>) -> Result<Exit, Trouble> {
+        let begins = inputs.into_iter().map(|input| self.begin(input));
+        let runs = loom.start_many(sheet, begins.collect())?;
+        for run in &runs {
+            let line = match Form::from(self.json) {
+                Form::Json => json!({ "run": run.as_str() }).to_string(),
+                Form::Text => run.to_string(),
+            };
+            output::data(format!("{line}\n").as_bytes())?;
+        }
+        if !self.json {
+            let count = runs.len();
+            output::say(format!(
+                "{count} runs begun; `drawloom worker` works on them"
+            ));
         }
         Ok(Exit::Done)
     }

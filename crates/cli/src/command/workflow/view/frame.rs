@@ -244,7 +244,7 @@ fn command(step: &Step, task: &TaskId, status: Option<Status>) -> String {
 /// A task and an answer of the shape it asks for, as words for a shell.
 pub(crate) fn answer_words(step: &Step, task: &TaskId) -> String {
     let schema = step.config.output_schema.as_ref();
-    let sample = schema.and_then(|schema| super::sample::words(schema));
+    let sample = schema.and_then(super::sample::words);
     format!(
         "{} {}",
         quoted(task),
