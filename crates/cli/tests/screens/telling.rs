@@ -212,7 +212,7 @@ fn every_wrong_use_says_what_to_do_next() {
     project.write("input.mmd", "graph TD\n A[Do]\n%% === WORKFLOW_CONFIG ===\n%% @A: { \"handler\": \"command\", \"config\": { \"run\": \"echo {{input.who}}\" } }\n%% === END_CONFIG ===\n");
     for (line, exit, says) in WRONG {
         let ran = project.run(line);
-        assert_eq!(ran.*exit, exit, "{line}: {}", ran.err);
+        assert_eq!(ran.exit, *exit, "{line}: {}", ran.err);
         has(&ran.err, says);
     }
 }
