@@ -164,7 +164,9 @@ async fn context_that_may_not_be_read_is_left_out_and_said() {
 
 #[tokio::test]
 async fn a_directory_without_git_is_told_what_to_do() {
-    let shop = Shop::new(&[], vec![says("")]);
+    // The folder of builds may stand inside a repository itself.
+    let dir = tempfile::tempdir().unwrap();
+    let shop = Shop::in_folder(dir, &[], vec![says("")]);
     std::fs::remove_dir_all(shop.path(".git")).unwrap();
     let id = shop.new_job(PROMPT, Options::default()).await;
     let error = builder::run::plan(&shop.bench(), &id, &mut agent::Nobody)

@@ -96,6 +96,14 @@ impl Shop {
     pub(crate) fn new(files: &[(&str, &str)], script: Vec<Act>) -> Shop {
         // Not in `/tmp`, which is another one inside a sandbox.
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        Shop::in_folder(dir, files, script)
+    }
+
+    pub(crate) fn in_folder(
+        dir: tempfile::TempDir,
+        files: &[(&str, &str)],
+        script: Vec<Act>,
+    ) -> Shop {
         let project = dir.path().join("project");
         fs::create_dir(&project).unwrap();
         let place = |name: &str| dir.path().join(name);

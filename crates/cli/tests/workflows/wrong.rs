@@ -62,7 +62,7 @@ fn what_cannot_run_is_refused_before_it_begins() {
             &["is no database"],
         ),
         ("runs show nothing", 1, &["there is no run `nothing`"]),
-        ("tasks answer nothing x", 64, &["is not the name of a task"]),
+        ("tasks answer nothing x", 1, &["there is no run `nothing`"]),
         ("tasks answer last/A", 64, &["there is no answer"]),
         ("worker --lease 1", 64, &["such as 30s"]),
     ] {
