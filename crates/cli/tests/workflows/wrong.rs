@@ -63,7 +63,7 @@ fn what_cannot_run_is_refused_before_it_begins() {
         ),
         ("runs show nothing", 1, &["there is no run `nothing`"]),
         ("tasks answer nothing x", 1, &["there is no run `nothing`"]),
-        ("tasks answer last/A", 64, &["there is no answer"]),
+        ("tasks answer last/A", 1, &["there is no run `last`"]),
         ("worker --lease 1", 64, &["such as 30s"]),
     ] {
         let err = Has(says);

@@ -141,8 +141,11 @@ impl<R: Rows> Ledger<'_, R> {
                 }
             };
             let values = reads.iter().map(|reference| {
-                let value = expression::follow(&reference.path, &state);
-                (reference.path.join("."), shortened(value))
+                let path = reference.path.join(".");
+                // What JavaScript adds to a value by itself, as `length`, is no part of its JSON.
+                let stored = expression::follow(&reference.path, &state).cloned();
+                let value = stored.or_else(|| expression::value(&path, &state).ok().flatten());
+                (path, shortened(value.as_ref()))
             });
             evaluated.push(Evaluated {
                 condition: condition.clone(),

@@ -74,25 +74,37 @@ fn decisions_follow_each_other_without_a_task() {
 
 #[test]
 fn a_taken_branch_says_what_every_condition_came_to() {
-    let mut stage = Stage::new(&[("main", GATE)], json!({}));
-    stage.line("done A {\"score\": 10, \"status\": \"approved\", \"items\": []}");
-    let events = &stage.memory.events[&"r".into()];
-    let decided = events.iter().find_map(|event| match &event.what {
-        flow::engine::What::Decided {
-            evaluated,
-            to,
-            after,
-            ..
-        } => Some(json!([evaluated, to, after])),
-        _ => None,
-    });
-    let expected = json!([
-        [
-            { "condition": "output.score >= 80", "result": false, "values": [["output.score", 10]] },
-            { "condition": "output.status === 'approved'", "result": true, "values": [["output.status", "approved"]] },
-        ],
-        "C",
-        "r/A",
-    ]);
-    assert_eq!(decided, Some(expected));
+    let score = |score: serde_json::Value, result: bool| json!({ "condition": "output.score >= 80", "result": result, "values": [["output.score", score]] });
+    let status = |status: serde_json::Value, result: bool| json!({ "condition": "output.status === 'approved'", "result": result, "values": [["output.status", status]] });
+    for (output, to, evaluated) in [
+        (
+            "{\"score\": 10, \"status\": \"approved\", \"items\": []}",
+            "C",
+            json!([score(json!(10), false), status(json!("approved"), true)]),
+        ),
+        (
+            "{\"items\": [1, 2]}",
+            "E",
+            json!([
+                score(json!(null), false),
+                status(json!(null), false),
+                { "condition": "output.items.length > 0 && !output.empty", "result": true,
+                  "values": [["output.items.length", 2], ["output.empty", null]] },
+            ]),
+        ),
+    ] {
+        let mut stage = Stage::new(&[("main", GATE)], json!({}));
+        stage.line(&format!("done A {output}"));
+        let events = &stage.memory.events[&"r".into()];
+        let decided = events.iter().find_map(|event| match &event.what {
+            flow::engine::What::Decided {
+                evaluated,
+                to,
+                after,
+                ..
+            } => Some(json!([evaluated, to, after])),
+            _ => None,
+        });
+        assert_eq!(decided, Some(json!([evaluated, to, "r/A"])), "{output}");
+    }
 }
