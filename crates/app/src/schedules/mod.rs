@@ -197,9 +197,6 @@ pub async fn fire_due(
     Ok(fired)
 }
 
-/// There is none: what promises one does not end.
-pub(crate) enum Never {}
-
 impl Fired {
     fn new(schedule: Schedule, firing: Firing) -> Self {
         Self {

@@ -12,9 +12,8 @@ use store::{Postgres, Schedules};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
-use crate::schedules::{self, Never};
-use crate::worker::timers;
-use crate::{Project, Surroundings};
+use crate::worker::{has_passed, timers};
+use crate::{Project, Surroundings, schedules};
 
 /// How often it is looked which schedules are due.
 const SCHEDULES_LOOK: Duration = Duration::from_secs(1);
@@ -24,6 +23,9 @@ const LEASE_MS: u64 = 5_000;
 const ASK: Duration = Duration::from_millis(1_500);
 /// How often a leader makes sure that what should be ready is.
 const RECONCILE: Duration = Duration::from_secs(60);
+
+/// There is none: what promises one does not end.
+pub(crate) enum Never {}
 
 /// Tends what is due, if it is this process that does.
 pub(crate) struct Leader {
@@ -134,13 +136,4 @@ impl Leader {
         }
         Ok(duty.is_ours)
     }
-}
-
-/// Whether so much time has passed since this was last asked and said yes; yes the first time.
-fn has_passed(last: &mut Option<Instant>, span: Duration) -> bool {
-    let has_passed = last.is_none_or(|last| last.elapsed() >= span);
-    if has_passed {
-        *last = Some(Instant::now());
-    }
-    has_passed
 }

@@ -30,8 +30,8 @@ const IDLE_MS_MAX: u64 = 500;
 /// How often it is looked whether a run that is worked on was cancelled.
 const LOOK_MS: u64 = 400;
 /// How often, at most, timers are tended and events shown while there is work.
-const TEND_MS: u64 = 20;
-const SHOW_MS: u64 = 40;
+const TEND: Duration = Duration::from_millis(20);
+const SHOW: Duration = Duration::from_millis(40);
 /// How long what is under way may take to end after a worker was asked to stop.
 const GRACE: Duration = Duration::from_secs(3);
 /// How long a database that cannot be reached, or whose disk is full, is waited for.
@@ -180,13 +180,13 @@ impl<'o> Worker<'o> {
         shift: &mut Shift,
         watcher: &mut dyn Watcher,
     ) -> Result<Option<Ended>, StoreError> {
-        let fired = match is_time(&mut shift.tended, TEND_MS) {
+        let fired = match has_passed(&mut shift.tended, TEND) {
             true => self.leader.tend(&*self.store, &self.hands.project).await?,
             false => 0,
         };
         let claimed = self.turn(shift).await?;
         self.keep_leases(shift).await?;
-        if is_time(&mut shift.shown, SHOW_MS) {
+        if has_passed(&mut shift.shown, SHOW) {
             self.show(shift, watcher).await?;
         }
         if fired + claimed > 0 {
@@ -444,14 +444,13 @@ impl Shift {
     }
 }
 
-/// Whether what happens every so often is to happen now.
-fn is_time(last: &mut Option<Instant>, every_ms: u64) -> bool {
-    let every = Duration::from_millis(every_ms);
-    let is_time = last.is_none_or(|last| last.elapsed() >= every);
-    if is_time {
+/// Whether so much time has passed since this was last asked and said yes; yes the first time.
+fn has_passed(last: &mut Option<Instant>, span: Duration) -> bool {
+    let has_passed = last.is_none_or(|last| last.elapsed() >= span);
+    if has_passed {
         *last = Some(Instant::now());
     }
-    is_time
+    has_passed
 }
 
 /// Whether waiting may help: the server comes back, somebody makes room on the disk.
