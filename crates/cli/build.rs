@@ -6,6 +6,8 @@
 )]
 
 use std::env::var;
+use std::fs;
+use std::path::PathBuf;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -23,15 +25,22 @@ fn main() {
     // What a plain run calls stands together (`cargo xtask order` lists it). Only the linker that
     // rustc brings along on this architecture is known to take such a list.
     if is("CARGO_CFG_TARGET_ARCH", "x86_64") && !has_other_linker() {
-        let folder = var("CARGO_MANIFEST_DIR").unwrap_or_default();
         for argument in [
-            format!("--symbol-ordering-file={folder}/start.order"),
+            format!("--symbol-ordering-file={}", list_of_this_build().display()),
             "--no-warn-symbol-ordering".to_owned(),
         ] {
             println!("cargo::rustc-link-arg-bins=-Xlinker");
             println!("cargo::rustc-link-arg-bins={argument}");
         }
     }
+}
+
+/// The list, copied to where this build keeps its things: what a build script said is remembered
+/// in a build folder that several checkouts may share, and outlives the checkout that ran it.
+fn list_of_this_build() -> PathBuf {
+    let copy = PathBuf::from(var("OUT_DIR").expect("cargo names the folder")).join("start.order");
+    fs::copy("start.order", &copy).expect("the list of functions can be copied");
+    copy
 }
 
 fn has_other_linker() -> bool {

@@ -61,10 +61,12 @@ fn main() -> Result<ExitCode> {
     }
 }
 
-/// xtask lives one level below the root, wherever the checkout is.
+/// xtask lives one level below the root, wherever the checkout is. Asked when run, not when built:
+/// several checkouts may share a build folder.
 fn workspace_root() -> Result<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
-    Ok(root
+    let folder = std::env::var_os("CARGO_MANIFEST_DIR").context("run me as `cargo xtask`")?;
+    Ok(Path::new(&folder)
+        .parent()
         .context("xtask must stand in a folder of the workspace")?
         .to_owned())
 }

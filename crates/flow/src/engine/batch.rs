@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::config::StepType;
 use crate::engine::rows::{GroupRow, ItemRow, Place, Rows, RunRow, TaskRow, TimerRow};
-use crate::engine::status::{RunStatus, TaskStatus};
+use crate::engine::status::{ItemStatus, RunStatus, TaskStatus};
 use crate::engine::table::Table;
 use crate::engine::{Changes, Command, Event, Notice};
 use crate::id::{Path, RunId, StepId, TaskId, group_of};
@@ -123,6 +123,8 @@ pub struct Batch {
     outputs: HashMap<TaskId, Option<Value>>,
     ranges: BTreeMap<Lookup, Vec<TaskId>>,
     all_items: HashSet<TaskId>,
+    /// Runs of an earlier transaction, by the number of the last event each had then.
+    doubted: HashMap<RunId, u64>,
     events: Vec<Event>,
     notices: Vec<Notice>,
 }
@@ -136,7 +138,14 @@ impl Batch {
     /// Takes in what a lookup found. What is known better already stays.
     pub fn learn(&mut self, lookup: Lookup, found: Found) {
         match (lookup, found) {
-            (Lookup::Run(run), Found::Run(row)) => self.runs.learn(run, row),
+            (Lookup::Run(run), Found::Run(row)) => {
+                if let Some(seq) = self.doubted.remove(&run)
+                    && row.as_ref().is_none_or(|row| row.seq != seq)
+                {
+                    self.forget(&run);
+                }
+                self.runs.learn(run, row);
+            }
             (Lookup::Input(run), Found::Input(input)) => {
                 self.inputs.entry(run).or_insert(input);
             }
@@ -156,7 +165,9 @@ impl Batch {
                     });
                 let ours = ours.map(|row| row.id.clone());
                 let last = ours.chain(stored).max_by_key(|task| task.visit);
-                self.completed.entry(place).or_insert(last);
+                if self.latest(&place).is_none() {
+                    self.completed.insert(place, last);
+                }
             }
             (Lookup::Group(group), Found::Group(row)) => self.groups.learn(group, row),
             (Lookup::Item(group, index), Found::Item(row)) => {
@@ -191,7 +202,7 @@ impl Batch {
             Lookup::Input(run) => self.inputs.contains_key(run),
             Lookup::Task(task) => self.tasks.get(task).is_some(),
             Lookup::Visits(place) => self.visits.contains_key(place),
-            Lookup::Completed(place) => self.completed.contains_key(place),
+            Lookup::Completed(place) => self.latest(place).is_some(),
             Lookup::Group(group) => self.groups.get(group).is_some(),
             Lookup::Item(group, index) => self.items.get(&(group.clone(), *index)).is_some(),
             Lookup::Items(group) => self.all_items.contains(group),
@@ -345,6 +356,83 @@ impl Batch {
         }
     }
 
+    /// What is known is on the disk: keeps what the next transaction is likely to ask for, which is
+    /// whatever belongs to work that is under way.
+    pub fn settle(&mut self) {
+        let mut runs = HashSet::new();
+        let mut scopes = HashSet::new();
+        for (task, row) in self.tasks.iter() {
+            if row.status == TaskStatus::InProgress {
+                runs.insert(task.run.clone());
+                scopes.insert((task.run.clone(), task.path.clone()));
+            }
+        }
+        let is_near = |place: &Place| {
+            let is_root = place.path.items().is_empty() && runs.contains(&place.run);
+            is_root || scopes.contains(&(place.run.clone(), place.path.clone()))
+        };
+        self.visits.retain(|place, _| is_near(place));
+        self.completed.retain(|place, _| is_near(place));
+        let results: HashSet<&TaskId> = self.completed.values().flatten().collect();
+        self.tasks.retain(|task, row| {
+            let is_going = row.is_some_and(|row| !row.status.is_terminal());
+            runs.contains(&task.run) && (is_going || results.contains(task))
+        });
+        self.items.retain(|(group, _), row| {
+            runs.contains(&group.run) && row.is_some_and(|row| row.status == ItemStatus::Running)
+        });
+        self.groups.retain(|group, _| runs.contains(&group.run));
+        self.inputs.retain(|run, _| runs.contains(run));
+        self.runs.retain(|run, _| runs.contains(run));
+        self.timers = Table::default();
+        self.outputs.clear();
+        self.ranges.clear();
+        self.all_items.clear();
+    }
+
+    /// Others may have written since. What is known of a run counts again once the run was looked up
+    /// and is found to have come no further.
+    pub fn doubt(&mut self) {
+        let runs = std::mem::take(&mut self.runs);
+        let known = runs.iter().map(|(run, row)| (run.clone(), row.seq));
+        self.doubted.extend(known);
+    }
+
+    /// Nothing is known of a run any more.
+    pub fn forget(&mut self, run: &RunId) {
+        self.doubted.remove(run);
+        self.runs.retain(|id, _| id != run);
+        self.inputs.remove(run);
+        self.tasks.retain(|task, _| task.run != *run);
+        self.groups.retain(|group, _| group.run != *run);
+        self.items.retain(|(group, _), _| group.run != *run);
+        self.timers.retain(|(id, _), _| id != run);
+        self.visits.retain(|place, _| place.run != *run);
+        self.completed.retain(|place, _| place.run != *run);
+        self.outputs.retain(|task, _| task.run != *run);
+        self.ranges.retain(|range, _| match range {
+            Lookup::Active(id, _) | Lookup::ActiveWithin(id, _) => id != run,
+            _ => false,
+        });
+        self.all_items.retain(|group| group.run != *run);
+    }
+
+    /// Nothing counts of a run that is in doubt.
+    fn trust(&self, run: &RunId) -> Result<(), Lookup> {
+        match self.doubted.contains_key(run) {
+            true => Err(Lookup::Run(run.clone())),
+            false => Ok(()),
+        }
+    }
+
+    /// What was completed last at a place, if that is known.
+    fn latest(&self, place: &Place) -> Option<Option<&TaskRow>> {
+        match self.completed.get(place)? {
+            None => Some(None),
+            Some(task) => self.tasks.get(task),
+        }
+    }
+
     fn ranged(
         &self,
         range: &Lookup,
@@ -378,37 +466,40 @@ impl Rows for Batch {
     }
 
     fn input(&mut self, run: &RunId) -> Result<Option<Value>, Lookup> {
+        self.trust(run)?;
         let input = self.inputs.get(run).cloned();
         input.ok_or_else(|| Lookup::Input(run.clone()))
     }
 
     fn task(&mut self, task: &TaskId) -> Result<Option<TaskRow>, Lookup> {
+        self.trust(&task.run)?;
         known(self.tasks.get(task), || Lookup::Task(task.clone()))
     }
 
     fn visits(&mut self, place: &Place) -> Result<u32, Lookup> {
+        self.trust(&place.run)?;
         let visits = self.visits.get(place).copied();
         visits.ok_or_else(|| Lookup::Visits(place.clone()))
     }
 
     fn completed(&mut self, place: &Place) -> Result<Option<TaskRow>, Lookup> {
-        match self.completed.get(place) {
-            None => Err(Lookup::Completed(place.clone())),
-            Some(None) => Ok(None),
-            Some(Some(task)) => Ok(self.tasks.get(task).flatten().cloned()),
-        }
+        self.trust(&place.run)?;
+        known(self.latest(place), || Lookup::Completed(place.clone()))
     }
 
     fn group(&mut self, group: &TaskId) -> Result<Option<GroupRow>, Lookup> {
+        self.trust(&group.run)?;
         known(self.groups.get(group), || Lookup::Group(group.clone()))
     }
 
     fn item(&mut self, group: &TaskId, index: u32) -> Result<Option<ItemRow>, Lookup> {
+        self.trust(&group.run)?;
         let key = (group.clone(), index);
         known(self.items.get(&key), || Lookup::Item(group.clone(), index))
     }
 
     fn items(&mut self, group: &TaskId) -> Result<Vec<ItemRow>, Lookup> {
+        self.trust(&group.run)?;
         if !self.all_items.contains(group) {
             return Err(Lookup::Items(group.clone()));
         }
@@ -417,6 +508,9 @@ impl Rows for Batch {
     }
 
     fn outputs(&mut self, tasks: &[TaskId]) -> Result<Vec<Option<Value>>, Lookup> {
+        for task in tasks {
+            self.trust(&task.run)?;
+        }
         let output = |task: &TaskId| match self.tasks.get(task) {
             Some(row) => Some(row.and_then(|row| row.output.clone())),
             None => self.outputs.get(task).cloned(),
@@ -434,16 +528,19 @@ impl Rows for Batch {
     }
 
     fn active(&mut self, run: &RunId, path: &Path) -> Result<Vec<TaskRow>, Lookup> {
+        self.trust(run)?;
         let range = Lookup::Active(run.clone(), path.clone());
         self.ranged(&range, |task| task.run == *run && task.path == *path)
     }
 
     fn active_within(&mut self, run: &RunId, path: &Path) -> Result<Vec<TaskRow>, Lookup> {
+        self.trust(run)?;
         let range = Lookup::ActiveWithin(run.clone(), path.clone());
         self.ranged(&range, |task| task.run == *run && task.path.is_within(path))
     }
 
     fn timer(&mut self, run: &RunId, key: &str) -> Result<Option<TimerRow>, Lookup> {
+        self.trust(run)?;
         let id = (run.clone(), key.to_owned());
         known(self.timers.get(&id), || {
             Lookup::Timer(id.0.clone(), id.1.clone())

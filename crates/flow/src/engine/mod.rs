@@ -86,6 +86,13 @@ pub struct Changes {
     pub notices: Vec<Notice>,
 }
 
+impl Changes {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Changes::default()
+    }
+}
+
 /// Why there is no decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop<E> {

@@ -61,6 +61,12 @@ impl<K: Ord + Clone, T: Clone + PartialEq> Table<K, T> {
         slots.filter_map(|(key, slot)| slot.now.as_ref().map(|now| (key, now)))
     }
 
+    /// Forgets what is known of keys that are not to be kept.
+    pub(crate) fn retain(&mut self, mut is_kept: impl FnMut(&K, Option<&T>) -> bool) {
+        self.slots
+            .retain(|key, slot| is_kept(key, slot.now.as_ref()));
+    }
+
     /// The rows that are not what they were.
     pub(crate) fn changed(&self) -> Vec<(K, Option<T>)> {
         let slots = self.slots.iter();

@@ -174,16 +174,21 @@ impl Line {
         Ok(())
     }
 
-    /// Commits. If nobody answers, it is found out whether it happened.
-    pub(super) async fn commit(&mut self, tell: Option<&'static str>) -> Result<()> {
+    /// Commits the transaction, whose name is asked for if it is not known. If nobody answers, it is
+    /// found out whether it happened.
+    pub(super) async fn commit(&mut self, name: Option<String>) -> Result<()> {
         const NAME: &str = "SELECT pg_current_xact_id_if_assigned()::text";
-        let named = self.fetch(tell.unwrap_or(NAME), Values::default()).await;
-        let named = named.and_then(|rows| self.first::<Option<String>>(&rows));
-        let name = match named {
-            Ok(name) => name.flatten(),
-            Err(error) => {
-                self.roll_back().await;
-                return Err(error);
+        let name = match name {
+            Some(name) => Some(name),
+            None => {
+                let named = self.fetch(NAME, Values::default()).await;
+                match named.and_then(|rows| self.first::<Option<String>>(&rows)) {
+                    Ok(name) => name.flatten(),
+                    Err(error) => {
+                        self.roll_back().await;
+                        return Err(error);
+                    }
+                }
             }
         };
         let committed = self.fetch("COMMIT", Values::default()).await;

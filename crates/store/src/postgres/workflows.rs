@@ -16,11 +16,11 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::line::{Line, Values};
-use super::writing::{numbers, strings};
+use super::writing::{HINT, PUT, PUT_AND_HINT, numbers, strings};
 use super::{count, integer};
 use crate::error::Result;
 use crate::sqlite::Scrub;
-use crate::workflows::{Shelf, columns};
+use crate::workflows::{Begun, Memory, Shelf, columns};
 
 /// Hints are not given more often than this, in milliseconds: giving one makes commits wait for
 /// each other.
@@ -29,14 +29,26 @@ const HINT_MS: u64 = 20;
 /// A claim looks at so many times as many tasks as it wants, because others may have their runs.
 const LOOK_AHEAD: usize = 4;
 
+/// The runs of the tasks that have been ready for longest.
+macro_rules! oldest {
+    () => {
+        "SELECT DISTINCT run FROM (SELECT ready.run FROM workflow_ready AS ready \
+         JOIN workflow_runs AS runs ON runs.id = ready.run \
+         WHERE ready.ready_ms <= $1 AND runs.status = 'running' \
+         AND (cardinality($2::text[]) = 0 OR ready.assignee = ANY($2)) \
+         AND (cardinality($3::text[]) = 0 OR ready.run = ANY($3)) \
+         ORDER BY ready.ready_ms, ready.task LIMIT $4) AS oldest"
+    };
+}
+
 /// A connection, and what it needs to write as it should.
 pub(super) struct Rows {
     pub(super) line: Line,
     pub(super) scrub: Option<Scrub>,
     /// The transaction has a run already: waiting for another one could close a circle.
     has_run: bool,
-    /// The transaction made something ready.
-    pub(super) has_news: bool,
+    /// Something was made ready that nobody was told of.
+    has_news: bool,
     hinted: Option<Instant>,
 }
 
@@ -122,45 +134,59 @@ impl Rows {
         Ok(u32::try_from(visits).unwrap_or(u32::MAX))
     }
 
-    /// The runs among these that are to be had: all of them if they may be waited for.
-    async fn hold(&mut self, runs: Vec<String>) -> Result<Vec<String>> {
-        const NOW: &str = "SELECT id FROM workflow_runs WHERE id = ANY($1) \
-             AND status = 'running' ORDER BY id FOR UPDATE SKIP LOCKED";
+    /// What is ready in runs that others have just now: whoever has none may wait for them.
+    async fn ready_in_time(&mut self, claim: &Claim, now_ms: u64) -> Result<Vec<TaskId>> {
         const WAIT: &str = "SELECT id FROM workflow_runs WHERE id = ANY($1) \
              AND status = 'running' ORDER BY id FOR UPDATE";
+        const TASKS: &str = "SELECT task FROM workflow_ready \
+             WHERE run = ANY($1) AND ready_ms <= $2 \
+             AND (cardinality($3::text[]) = 0 OR assignee = ANY($3)) \
+             ORDER BY ready_ms, task LIMIT $4";
+        let runs = self.texts(oldest!(), asking(claim, now_ms)).await?;
         if runs.is_empty() {
-            return Ok(runs);
+            return Ok(Vec::new());
         }
-        let held = self.texts(NOW, Values::of(runs.clone())).await?;
-        if !held.is_empty() || self.has_run {
-            return Ok(held);
-        }
-        self.texts(WAIT, Values::of(runs)).await
+        let runs = self.texts(WAIT, Values::of(runs)).await?;
+        self.has_run = true;
+        let values = Values::of(runs)
+            .and(integer(now_ms))
+            .and(claim.assignees.clone())
+            .and(limit(claim.max));
+        let names = self.texts(TASKS, values).await?;
+        self.names(&names)
     }
 
     /// Whether others are to be told now that something is ready.
-    fn hint(&mut self) -> Option<&'static str> {
-        const HINT: &str =
-            "SELECT pg_current_xact_id_if_assigned()::text, pg_notify('drawloom_ready', '')";
+    fn is_to_hint(&mut self) -> bool {
         let is_soon = |hinted: Instant| hinted.elapsed() < Duration::from_millis(HINT_MS);
         if !self.has_news || self.hinted.is_some_and(is_soon) {
-            return None;
+            return false;
         }
         self.has_news = false;
         self.hinted = Some(Instant::now());
-        Some(HINT)
+        true
     }
 }
 
 impl Shelf for Rows {
-    async fn begin(&mut self) -> Result<()> {
+    async fn begin(&mut self, _claim: Option<&Claim>, _now_ms: u64) -> Result<Begun> {
         self.has_run = false;
-        self.line.begin().await
+        self.line.begin().await?;
+        Ok(Begun {
+            memory: Memory::IsInDoubt,
+            ready: None,
+        })
     }
 
-    async fn commit(&mut self) -> Result<()> {
-        let hint = self.hint();
-        self.line.commit(hint).await
+    async fn finish(&mut self, changes: &Changes) -> Result<()> {
+        self.has_news |= makes_ready(changes);
+        let name = match (changes.is_empty(), self.is_to_hint()) {
+            (true, true) => self.texts(HINT, Values::default()).await?.pop(),
+            (true, false) => None,
+            (false, true) => self.write_all(changes, PUT_AND_HINT).await?,
+            (false, false) => self.write_all(changes, PUT).await?,
+        };
+        self.line.commit(name).await
     }
 
     async fn roll_back(&mut self) {
@@ -247,41 +273,32 @@ impl Shelf for Rows {
     }
 
     async fn write(&mut self, changes: &Changes) -> Result<()> {
-        self.write_all(changes).await
+        self.has_news |= makes_ready(changes);
+        if !changes.is_empty() {
+            self.write_all(changes, PUT).await?;
+        }
+        Ok(())
     }
 
-    /// Runs first, then their tasks: whoever has a run has all that is ready in it.
+    /// Runs first, then their tasks: whoever has a run has all that is ready in it. A task may be
+    /// somebody's by the time the run is to be had; whoever claims it is told so.
     async fn ready(&mut self, claim: &Claim, now_ms: u64) -> Result<Vec<TaskId>> {
-        const RUNS: &str = "SELECT DISTINCT run FROM (SELECT ready.run FROM workflow_ready AS ready \
-             JOIN workflow_runs AS runs ON runs.id = ready.run \
-             WHERE ready.ready_ms <= $1 AND runs.status = 'running' \
-             AND (cardinality($2::text[]) = 0 OR ready.assignee = ANY($2)) \
-             ORDER BY ready.ready_ms, ready.task LIMIT $3) AS oldest";
-        const TASKS: &str = "SELECT task FROM workflow_ready \
-             WHERE run = ANY($1) AND ready_ms <= $2 \
-             AND (cardinality($3::text[]) = 0 OR assignee = ANY($3)) \
-             ORDER BY ready_ms, task LIMIT $4";
-        let now_ms = integer(now_ms);
-        let runs = match claim.runs.is_empty() {
-            false => strings(&claim.runs),
-            true => {
-                let values = Values::of(now_ms)
-                    .and(claim.assignees.clone())
-                    .and(limit(claim.max.saturating_mul(LOOK_AHEAD)));
-                self.texts(RUNS, values).await?
-            }
-        };
-        let runs = self.hold(runs).await?;
-        if runs.is_empty() {
-            return Ok(Vec::new());
+        const READY: &str = concat!(
+            "WITH held AS (SELECT id FROM workflow_runs WHERE status = 'running' AND id IN (",
+            oldest!(),
+            ") ORDER BY id FOR UPDATE SKIP LOCKED) \
+             SELECT ready.task FROM held LEFT JOIN workflow_ready AS ready ON ready.run = held.id \
+             AND ready.ready_ms <= $1 AND (cardinality($2::text[]) = 0 OR ready.assignee = ANY($2)) \
+             ORDER BY ready.ready_ms, ready.task LIMIT $5"
+        );
+        let values = asking(claim, now_ms).and(limit(claim.max));
+        let rows = self.line.fetch(READY, values).await?;
+        if rows.is_empty() && !self.has_run {
+            return self.ready_in_time(claim, now_ms).await;
         }
-        self.has_run = true;
-        let values = Values::of(runs)
-            .and(now_ms)
-            .and(claim.assignees.clone())
-            .and(limit(claim.max));
-        let names = self.texts(TASKS, values).await?;
-        self.names(&names)
+        self.has_run |= !rows.is_empty();
+        let names: Vec<Option<String>> = self.line.column(&rows, 0)?;
+        self.names(&names.into_iter().flatten().collect::<Vec<_>>())
     }
 
     async fn due(&mut self, now_ms: u64, max: usize) -> Result<Vec<TimerRow>> {
@@ -364,6 +381,19 @@ impl Shelf for Rows {
         let found = self.texts(sql, Values::of(hash.as_str())).await?;
         Ok(found.into_iter().next())
     }
+}
+
+/// The values of `oldest`.
+fn asking(claim: &Claim, now_ms: u64) -> Values {
+    Values::of(integer(now_ms))
+        .and(claim.assignees.clone())
+        .and(strings(&claim.runs))
+        .and(limit(claim.max.saturating_mul(LOOK_AHEAD)))
+}
+
+fn makes_ready(changes: &Changes) -> bool {
+    let mut tasks = changes.tasks.iter();
+    tasks.any(TaskRow::is_claimable)
 }
 
 fn limit(max: usize) -> i64 {

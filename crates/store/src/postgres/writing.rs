@@ -1,4 +1,4 @@
-//! Rows of workflows go into PostgreSQL. Many rows are one statement: each column goes in as an array.
+//! Rows of workflows go into PostgreSQL: all of them with one statement, each column as an array.
 
 use flow::engine::{Changes, TaskRow, TimerRow};
 use serde::Serialize;
@@ -10,133 +10,104 @@ use crate::error::{Error, Kind, Result};
 use crate::workflows::columns;
 
 impl Rows {
-    /// Each kind of row with one statement, or none.
-    pub(super) async fn write_all(&mut self, changes: &Changes) -> Result<()> {
-        self.write_runs(changes).await?;
-        self.write_tasks(&changes.tasks).await?;
-        self.write_groups(changes).await?;
-        self.write_timers(changes).await?;
-        let events = &changes.events;
-        if !events.is_empty() {
-            let values = Values::of(strings(events.iter().map(|row| &row.run)))
-                .and(numbers(events.iter().map(|row| row.seq)))
-                .and(self.bodies(events)?);
-            self.line.fetch(PUT_EVENTS, values).await?;
+    /// Every kind of row in one statement, because each takes a trip to the server and back. Gives
+    /// the name of the transaction.
+    pub(super) async fn write_all(
+        &mut self,
+        changes: &Changes,
+        sql: &'static str,
+    ) -> Result<Option<String>> {
+        let values = self.add_runs(Values::default(), changes)?;
+        let values = self.add_tasks(values, &changes.tasks)?;
+        let values = self.add_groups(values, changes)?;
+        let values = self.add_timers(values, changes)?;
+        let values = self.add_events(values, changes)?;
+        let named = self.line.fetch(sql, values).await?;
+        if !changes.inputs.is_empty() {
+            // A row that a statement makes is not seen by that statement.
+            let values = Values::of(strings(changes.inputs.iter().map(|(run, _)| run)))
+                .and(self.bodies(changes.inputs.iter().map(|(_, input)| input))?);
+            self.line.fetch(PUT_INPUTS, values).await?;
         }
-        if !changes.notices.is_empty() {
-            let values = Values::of(self.bodies(&changes.notices)?);
-            self.line.fetch(PUT_NOTICES, values).await?;
-        }
-        Ok(())
+        let names: Vec<String> = self.line.column(&named, 0)?;
+        Ok(names.into_iter().next())
     }
 
-    async fn write_tasks(&mut self, rows: &[TaskRow]) -> Result<()> {
-        if rows.is_empty() {
-            return Ok(());
-        }
+    fn add_runs(&self, values: Values, changes: &Changes) -> Result<Values> {
+        let rows = &changes.runs;
+        Ok(values
+            .and(strings(rows.iter().map(|row| &row.id)))
+            .and(strings(rows.iter().map(|row| &row.workflow)))
+            .and(strings(rows.iter().map(|row| row.status.name())))
+            .and(numbers(rows.iter().map(|row| row.created_ms)))
+            .and(self.bodies(rows)?))
+    }
+
+    fn add_tasks(&self, values: Values, rows: &[TaskRow]) -> Result<Values> {
         let all: Vec<_> = rows.iter().map(columns::task).collect();
-        let values = Values::of(strings(rows.iter().map(|row| &row.id)))
+        let (ready, gone): (Vec<_>, Vec<_>) = rows
+            .iter()
+            .zip(&all)
+            .partition(|(_, task)| task.ready_ms.is_some());
+        let maybe = |number: Option<u64>| number.map(integer);
+        let assignees = |rows: &[&TaskRow]| -> Vec<Option<String>> {
+            rows.iter().map(|row| row.assignee.clone()).collect()
+        };
+        let waiting: Vec<&TaskRow> = ready.iter().map(|(row, _)| *row).collect();
+        let values = values
+            .and(strings(rows.iter().map(|row| &row.id)))
             .and(strings(rows.iter().map(|row| &row.id.run)))
             .and(strings(rows.iter().map(|row| &row.id.path)))
             .and(strings(all.iter().map(|task| &task.place)))
             .and(numbers(rows.iter().map(|row| u64::from(row.id.visit))))
             .and(strings(rows.iter().map(|row| row.status.name())))
-            .and(
-                rows.iter()
-                    .map(|row| row.assignee.clone())
-                    .collect::<Vec<_>>(),
-            )
-            .and(
-                all.iter()
-                    .map(|task| task.ready_ms.map(integer))
-                    .collect::<Vec<_>>(),
-            )
-            .and(
-                all.iter()
-                    .map(|task| task.lease_ms.map(integer))
-                    .collect::<Vec<_>>(),
-            )
+            .and(assignees(&rows.iter().collect::<Vec<_>>()))
+            .and(list(all.iter().map(|task| maybe(task.ready_ms))))
+            .and(list(all.iter().map(|task| maybe(task.lease_ms))))
             .and(numbers(rows.iter().map(|row| row.fence)))
-            .and(all.iter().map(|task| task.is_active).collect::<Vec<_>>())
-            .and(self.bodies(rows)?);
-        self.line.fetch(PUT_TASKS, values).await?;
-        let (ready, gone): (Vec<_>, Vec<_>) = rows
-            .iter()
-            .zip(&all)
-            .partition(|(_, task)| task.ready_ms.is_some());
-        if !gone.is_empty() {
-            let gone = strings(gone.iter().map(|(row, _)| &row.id));
-            self.line.fetch(DROP_READY, Values::of(gone)).await?;
-        }
-        if ready.is_empty() {
-            return Ok(());
-        }
-        self.has_news = true;
-        let ready_ms = ready.iter().filter_map(|(_, task)| task.ready_ms);
-        let assignees = ready.iter().map(|(row, _)| row.assignee.clone());
-        let values = Values::of(strings(ready.iter().map(|(row, _)| &row.id)))
-            .and(strings(ready.iter().map(|(row, _)| &row.id.run)))
-            .and(numbers(ready_ms))
-            .and(assignees.collect::<Vec<_>>());
-        self.line.fetch(PUT_READY, values).await?;
-        Ok(())
+            .and(list(all.iter().map(|task| task.is_active)))
+            .and(self.bodies(rows)?)
+            .and(strings(waiting.iter().map(|row| &row.id)))
+            .and(strings(waiting.iter().map(|row| &row.id.run)))
+            .and(numbers(ready.iter().filter_map(|(_, task)| task.ready_ms)))
+            .and(assignees(&waiting))
+            .and(strings(gone.iter().map(|(row, _)| &row.id)));
+        Ok(values)
     }
 
-    async fn write_runs(&mut self, changes: &Changes) -> Result<()> {
-        let rows = &changes.runs;
-        if !rows.is_empty() {
-            let values = Values::of(strings(rows.iter().map(|row| &row.id)))
-                .and(strings(rows.iter().map(|row| &row.workflow)))
-                .and(strings(rows.iter().map(|row| row.status.name())))
-                .and(numbers(rows.iter().map(|row| row.created_ms)))
-                .and(self.bodies(rows)?);
-            self.line.fetch(PUT_RUNS, values).await?;
-        }
-        if !changes.inputs.is_empty() {
-            let values = Values::of(strings(changes.inputs.iter().map(|(run, _)| run)))
-                .and(self.bodies(changes.inputs.iter().map(|(_, input)| input))?);
-            self.line.fetch(PUT_INPUTS, values).await?;
-        }
-        Ok(())
+    fn add_groups(&self, values: Values, changes: &Changes) -> Result<Values> {
+        let Changes { groups, items, .. } = changes;
+        Ok(values
+            .and(strings(groups.iter().map(|row| &row.id)))
+            .and(self.bodies(groups)?)
+            .and(strings(items.iter().map(|row| &row.group)))
+            .and(numbers(items.iter().map(|row| u64::from(row.index))))
+            .and(self.bodies(items)?))
     }
 
-    async fn write_timers(&mut self, changes: &Changes) -> Result<()> {
+    fn add_timers(&self, values: Values, changes: &Changes) -> Result<Values> {
         let gone = changes.timers.iter().filter(|(_, row)| row.is_none());
         let (runs, keys): (Vec<String>, Vec<String>) = gone
             .map(|((run, key), _)| (run.to_string(), key.clone()))
             .unzip();
-        if !runs.is_empty() {
-            let values = Values::of(runs).and(keys);
-            self.line.fetch(DROP_TIMERS, values).await?;
-        }
         let rows = changes.timers.iter();
         let rows: Vec<&TimerRow> = rows.filter_map(|(_, row)| row.as_ref()).collect();
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let values = Values::of(strings(rows.iter().map(|row| &row.run)))
+        Ok(values
+            .and(runs)
+            .and(keys)
+            .and(strings(rows.iter().map(|row| &row.run)))
             .and(strings(rows.iter().map(|row| &row.key)))
             .and(numbers(rows.iter().map(|row| row.at_ms)))
-            .and(self.bodies(rows)?);
-        self.line.fetch(PUT_TIMERS, values).await?;
-        Ok(())
+            .and(self.bodies(rows)?))
     }
 
-    async fn write_groups(&mut self, changes: &Changes) -> Result<()> {
-        let groups = &changes.groups;
-        if !groups.is_empty() {
-            let values =
-                Values::of(strings(groups.iter().map(|row| &row.id))).and(self.bodies(groups)?);
-            self.line.fetch(PUT_GROUPS, values).await?;
-        }
-        let items = &changes.items;
-        if !items.is_empty() {
-            let values = Values::of(strings(items.iter().map(|row| &row.group)))
-                .and(numbers(items.iter().map(|row| u64::from(row.index))))
-                .and(self.bodies(items)?);
-            self.line.fetch(PUT_ITEMS, values).await?;
-        }
-        Ok(())
+    fn add_events(&self, values: Values, changes: &Changes) -> Result<Values> {
+        let events = &changes.events;
+        Ok(values
+            .and(strings(events.iter().map(|row| &row.run)))
+            .and(numbers(events.iter().map(|row| row.seq)))
+            .and(self.bodies(events)?)
+            .and(self.bodies(&changes.notices)?))
     }
 
     /// The documents of rows, with known keys taken out.
@@ -156,36 +127,53 @@ impl Rows {
     }
 }
 
-const PUT_RUNS: &str = "INSERT INTO workflow_runs (id, workflow, status, created_ms, body) \
-     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[]) \
-     ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body";
+/// Everything that a transaction changes, and the transaction's name.
+macro_rules! put {
+    () => {
+        "WITH runs AS (INSERT INTO workflow_runs (id, workflow, status, created_ms, body) \
+         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[]) \
+         ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body), \
+         tasks AS (INSERT INTO workflow_tasks (id, run, path, place, visit, status, assignee, \
+         ready_ms, lease_ms, fence, is_active, body) \
+         SELECT * FROM unnest($6::text[], $7::text[], $8::text[], $9::text[], $10::bigint[], \
+         $11::text[], $12::text[], $13::bigint[], $14::bigint[], $15::bigint[], $16::boolean[], \
+         $17::text[]) \
+         ON CONFLICT (id) DO UPDATE SET status = excluded.status, assignee = excluded.assignee, \
+         ready_ms = excluded.ready_ms, lease_ms = excluded.lease_ms, fence = excluded.fence, \
+         is_active = excluded.is_active, body = excluded.body), \
+         ready AS (INSERT INTO workflow_ready (task, run, ready_ms, assignee) \
+         SELECT * FROM unnest($18::text[], $19::text[], $20::bigint[], $21::text[]) \
+         ON CONFLICT (task) DO UPDATE \
+         SET ready_ms = excluded.ready_ms, assignee = excluded.assignee), \
+         begun AS (DELETE FROM workflow_ready WHERE task = ANY($22::text[])), \
+         groups AS (INSERT INTO workflow_groups (id, body) \
+         SELECT * FROM unnest($23::text[], $24::text[]) \
+         ON CONFLICT (id) DO UPDATE SET body = excluded.body), \
+         items AS (INSERT INTO workflow_items (\"group\", \"index\", body) \
+         SELECT * FROM unnest($25::text[], $26::bigint[], $27::text[]) \
+         ON CONFLICT (\"group\", \"index\") DO UPDATE SET body = excluded.body), \
+         gone AS (DELETE FROM workflow_timers USING unnest($28::text[], $29::text[]) AS old (run, key) \
+         WHERE workflow_timers.run = old.run AND workflow_timers.key = old.key), \
+         timers AS (INSERT INTO workflow_timers (run, key, at_ms, body) \
+         SELECT * FROM unnest($30::text[], $31::text[], $32::bigint[], $33::text[]) \
+         ON CONFLICT (run, key) DO UPDATE SET at_ms = excluded.at_ms, body = excluded.body), \
+         events AS (INSERT INTO workflow_events (run, seq, body) \
+         SELECT * FROM unnest($34::text[], $35::bigint[], $36::text[])), \
+         notices AS (INSERT INTO workflow_notices (body) SELECT * FROM unnest($37::text[])) \
+         SELECT pg_current_xact_id()::text"
+    };
+}
+
+pub(super) const PUT: &str = put!();
+pub(super) const PUT_AND_HINT: &str = concat!(put!(), ", pg_notify('drawloom_ready', '')");
+pub(super) const HINT: &str =
+    "SELECT pg_current_xact_id()::text, pg_notify('drawloom_ready', '')";
 const PUT_INPUTS: &str = "UPDATE workflow_runs SET input = new.input \
      FROM unnest($1::text[], $2::text[]) AS new (run, input) WHERE workflow_runs.id = new.run";
-const PUT_TASKS: &str = "INSERT INTO workflow_tasks (id, run, path, place, visit, status, assignee, \
-     ready_ms, lease_ms, fence, is_active, body) \
-     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], \
-     $7::text[], $8::bigint[], $9::bigint[], $10::bigint[], $11::boolean[], $12::text[]) \
-     ON CONFLICT (id) DO UPDATE SET status = excluded.status, assignee = excluded.assignee, \
-     ready_ms = excluded.ready_ms, lease_ms = excluded.lease_ms, fence = excluded.fence, \
-     is_active = excluded.is_active, body = excluded.body";
-const PUT_READY: &str = "INSERT INTO workflow_ready (task, run, ready_ms, assignee) \
-     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) \
-     ON CONFLICT (task) DO UPDATE SET ready_ms = excluded.ready_ms, assignee = excluded.assignee";
-const DROP_READY: &str = "DELETE FROM workflow_ready WHERE task = ANY($1)";
-const PUT_GROUPS: &str = "INSERT INTO workflow_groups (id, body) \
-     SELECT * FROM unnest($1::text[], $2::text[]) \
-     ON CONFLICT (id) DO UPDATE SET body = excluded.body";
-const PUT_ITEMS: &str = "INSERT INTO workflow_items (\"group\", \"index\", body) \
-     SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[]) \
-     ON CONFLICT (\"group\", \"index\") DO UPDATE SET body = excluded.body";
-const DROP_TIMERS: &str = "DELETE FROM workflow_timers USING unnest($1::text[], $2::text[]) \
-     AS gone (run, key) WHERE workflow_timers.run = gone.run AND workflow_timers.key = gone.key";
-const PUT_TIMERS: &str = "INSERT INTO workflow_timers (run, key, at_ms, body) \
-     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) \
-     ON CONFLICT (run, key) DO UPDATE SET at_ms = excluded.at_ms, body = excluded.body";
-const PUT_EVENTS: &str = "INSERT INTO workflow_events (run, seq, body) \
-     SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[])";
-const PUT_NOTICES: &str = "INSERT INTO workflow_notices (body) SELECT * FROM unnest($1::text[])";
+
+fn list<T>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    values.into_iter().collect()
+}
 
 pub(super) fn strings<T: ToString>(values: impl IntoIterator<Item = T>) -> Vec<String> {
     values.into_iter().map(|value| value.to_string()).collect()

@@ -38,6 +38,10 @@ pub use runs::Run;
 /// How long a writer waits for another one, in milliseconds.
 pub(crate) const BUSY_MS_MAX: u64 = 30_000;
 
+/// How many statements are kept prepared: a small transaction is one statement, and there are many
+/// kinds of small transactions.
+const STATEMENTS_MAX: usize = 300;
+
 /// A page of a database, in bytes.
 const PAGE_BYTES: u64 = 4_096;
 
@@ -108,6 +112,7 @@ impl Store {
             bytes_max: options.bytes_max,
             scrub: options.scrub.clone(),
             statements: writing::Statements::default(),
+            version: None,
         })
     }
 
@@ -177,6 +182,7 @@ fn settings(place: &Path, options: &Options) -> SqliteConnectOptions {
         .busy_timeout(Duration::from_millis(BUSY_MS_MAX))
         .page_size(PAGE_BYTES as u32)
         .thread_name(|_| "drawloom-sqlite".to_owned())
+        .statement_cache_capacity(STATEMENTS_MAX)
         .disable_statement_logging();
     match options.bytes_max {
         Some(bytes) => settings.pragma("max_page_count", bytes.div_ceil(PAGE_BYTES).to_string()),

@@ -9,13 +9,33 @@ use flow::engine::{
 use flow::{Claim, Path, RunId, TaskId, TextHash, Which};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use sqlx::sqlite::SqliteConnection;
+use sqlx::Row as _;
+use sqlx::query::Query;
+use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqliteRow};
 
 use super::fault::Fault;
 use super::writing::{GONE_NOTICES, Statements, Value as Column};
 use super::{Scrub, count, integer};
 use crate::error::Result;
-use crate::workflows::{Shelf, columns};
+use crate::workflows::{Begun, Memory, Shelf, columns};
+
+/// Begins, and asks whether another connection has written since it was asked last.
+macro_rules! begin {
+    () => {
+        "BEGIN IMMEDIATE; PRAGMA data_version"
+    };
+}
+
+/// What may be claimed.
+macro_rules! ready {
+    () => {
+        "SELECT task.id FROM workflow_tasks AS task JOIN workflow_runs ON workflow_runs.id = run \
+         WHERE task.ready_ms <= $1 AND workflow_runs.status = 'running' \
+         AND ($2 = '[]' OR run IN (SELECT value FROM json_each($2))) \
+         AND ($3 = '[]' OR assignee IN (SELECT value FROM json_each($3))) \
+         ORDER BY task.ready_ms, task.id LIMIT $4"
+    };
+}
 
 /// A connection, and what it needs to say what went wrong.
 pub(super) struct Rows {
@@ -24,6 +44,8 @@ pub(super) struct Rows {
     pub(super) bytes_max: Option<u64>,
     pub(super) scrub: Option<Scrub>,
     pub(super) statements: Statements,
+    /// What SQLite calls the state of the file as this connection last saw it.
+    pub(super) version: Option<i64>,
 }
 
 impl Rows {
@@ -128,16 +150,34 @@ impl Rows {
 }
 
 impl Shelf for Rows {
-    async fn begin(&mut self) -> Result<()> {
-        self.run("BEGIN IMMEDIATE").await
+    /// One question for everything: each takes a trip to SQLite's thread and back.
+    async fn begin(&mut self, claim: Option<&Claim>, now_ms: u64) -> Result<Begun> {
+        let asked = match claim {
+            Some(claim) => asking(concat!(begin!(), "; ", ready!()), claim, now_ms),
+            None => sqlx::query(begin!()),
+        };
+        let found = asked.fetch_all(&mut self.connection).await;
+        let rows = found.map_err(|cause| self.fault().of(&cause))?;
+        let (version, tasks) = match rows.split_first() {
+            Some((first, rest)) => (self.column::<i64>(first).map(Some)?, rest),
+            None => (None, &rows[..]),
+        };
+        let is_same = version.is_some() && self.version == version;
+        self.version = version;
+        Ok(Begun {
+            memory: match is_same {
+                true => Memory::Holds,
+                false => Memory::Fails,
+            },
+            ready: match claim {
+                Some(_) => Some(self.names(tasks)?),
+                None => None,
+            },
+        })
     }
 
-    async fn commit(&mut self) -> Result<()> {
-        let committed = self.run("COMMIT").await;
-        if committed.is_err() {
-            self.roll_back().await;
-        }
-        committed
+    async fn finish(&mut self, changes: &Changes) -> Result<()> {
+        self.write_and_commit(changes).await
     }
 
     async fn roll_back(&mut self) {
@@ -222,21 +262,10 @@ impl Shelf for Rows {
     }
 
     async fn ready(&mut self, claim: &Claim, now_ms: u64) -> Result<Vec<TaskId>> {
-        let found = sqlx::query_scalar(
-            "SELECT task.id FROM workflow_tasks AS task JOIN workflow_runs ON workflow_runs.id = run \
-             WHERE task.ready_ms <= $1 AND workflow_runs.status = 'running' \
-             AND ($2 = '[]' OR run IN (SELECT value FROM json_each($2))) \
-             AND ($3 = '[]' OR assignee IN (SELECT value FROM json_each($3))) \
-             ORDER BY task.ready_ms, task.id LIMIT $4",
-        )
-        .bind(integer(now_ms))
-        .bind(json!(claim.runs).to_string())
-        .bind(json!(claim.assignees).to_string())
-        .bind(limit(claim.max))
-        .fetch_all(&mut self.connection)
-        .await;
-        let names: Vec<String> = found.map_err(|cause| self.fault().of(&cause))?;
-        names.iter().map(|name| self.name(name)).collect()
+        let asked = asking(ready!(), claim, now_ms);
+        let found = asked.fetch_all(&mut self.connection).await;
+        let rows = found.map_err(|cause| self.fault().of(&cause))?;
+        self.names(&rows)
     }
 
     async fn due(&mut self, now_ms: u64, max: usize) -> Result<Vec<TimerRow>> {
@@ -339,7 +368,7 @@ impl Shelf for Rows {
 
     async fn acknowledge(&mut self, notices: &[u64]) -> Result<()> {
         let rows = notices.iter().map(|id| vec![Column::of(*id)]);
-        self.put(GONE_NOTICES, rows.collect()).await
+        self.put_all(GONE_NOTICES, rows.collect()).await
     }
 
     async fn keep_text(&mut self, hash: &TextHash, source: &str, now_ms: u64) -> Result<()> {
@@ -366,12 +395,37 @@ impl Shelf for Rows {
 }
 
 impl Rows {
+    fn names(&self, rows: &[SqliteRow]) -> Result<Vec<TaskId>> {
+        let names = rows.iter().map(|row| self.name(self.column(row)?));
+        names.collect()
+    }
+
+    /// The only column of a row.
+    fn column<'r, T>(&self, row: &'r SqliteRow) -> Result<T>
+    where
+        T: sqlx::Decode<'r, Sqlite> + sqlx::Type<Sqlite>,
+    {
+        row.try_get(0).map_err(|cause| self.fault().of(&cause))
+    }
+
     fn name(&self, name: &str) -> Result<TaskId> {
         name.parse().map_err(|_| {
             self.fault()
                 .corrupt(&format!("`{name}` is not the name of a task"))
         })
     }
+}
+
+fn asking(
+    sql: &'static str,
+    claim: &Claim,
+    now_ms: u64,
+) -> Query<'static, Sqlite, SqliteArguments> {
+    sqlx::query(sql)
+        .bind(integer(now_ms))
+        .bind(json!(claim.runs).to_string())
+        .bind(json!(claim.assignees).to_string())
+        .bind(limit(claim.max))
 }
 
 fn limit(max: usize) -> i64 {

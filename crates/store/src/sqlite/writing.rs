@@ -1,7 +1,6 @@
 //! Rows of workflows go into SQLite. Many rows are one statement with many places for values.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use flow::engine::{Changes, RunRow, TaskRow, TimerRow};
 use serde::Serialize;
@@ -16,11 +15,36 @@ use crate::workflows::columns;
 /// these, and as many statements are prepared and no more.
 const ROWS: [usize; 11] = [64, 32, 16, 8, 7, 6, 5, 4, 3, 2, 1];
 
+/// A statement with more rows than this goes by itself, so that there are not as many kinds of
+/// transactions as there are sums of large numbers.
+const ROWS_JOINED_MAX: usize = 16;
+
+/// Statements on their way to SQLite. Small ones wait for each other and go together, because each
+/// trip to SQLite's thread and back costs as much as several of them.
+#[derive(Default)]
+struct Tray {
+    sql: String,
+    values: Vec<Value>,
+}
+
 impl Rows {
-    /// Each kind of row with a few statements, or none.
     pub(super) async fn write_all(&mut self, changes: &Changes) -> Result<()> {
+        let mut tray = Tray::default();
+        self.gather(&mut tray, changes).await?;
+        self.send(&mut tray).await
+    }
+
+    pub(super) async fn write_and_commit(&mut self, changes: &Changes) -> Result<()> {
+        let mut tray = Tray::default();
+        self.gather(&mut tray, changes).await?;
+        tray.sql.push_str("COMMIT");
+        self.send(&mut tray).await
+    }
+
+    /// Each kind of row with a few statements, or none.
+    async fn gather(&mut self, tray: &mut Tray, changes: &Changes) -> Result<()> {
         let runs = self.documents(&changes.runs, run_columns)?;
-        self.put(RUNS, runs).await?;
+        self.put(tray, RUNS, runs).await?;
         let inputs = self.documents(changes.inputs.iter().map(|(_, input)| input), |_, body| {
             vec![body]
         })?;
@@ -32,48 +56,70 @@ impl Rows {
                 row.push(text(run));
                 row
             });
-        self.put(INPUTS, inputs.collect()).await?;
+        self.put(tray, INPUTS, inputs.collect()).await?;
         let tasks = self.documents(&changes.tasks, task_columns)?;
-        self.put(TASKS, tasks).await?;
+        self.put(tray, TASKS, tasks).await?;
         let groups = self.documents(&changes.groups, |row, body| vec![text(&row.id), body])?;
-        self.put(GROUPS, groups).await?;
+        self.put(tray, GROUPS, groups).await?;
         let items = self.documents(&changes.items, |row, body| {
             vec![text(&row.group), Value::Integer(i64::from(row.index)), body]
         })?;
-        self.put(ITEMS, items).await?;
+        self.put(tray, ITEMS, items).await?;
         let gone = changes.timers.iter().filter(|(_, row)| row.is_none());
         let gone = gone.map(|((run, key), _)| vec![text(run), text(key)]);
-        self.put(GONE_TIMERS, gone.collect()).await?;
+        self.put(tray, GONE_TIMERS, gone.collect()).await?;
         let timers = changes.timers.iter().filter_map(|(_, row)| row.as_ref());
         let timers = self.documents(timers, |row: &TimerRow, body| {
             vec![text(&row.run), text(&row.key), Value::of(row.at_ms), body]
         })?;
-        self.put(TIMERS, timers).await?;
+        self.put(tray, TIMERS, timers).await?;
         let events = self.documents(&changes.events, |row, body| {
             vec![text(&row.run), Value::of(row.seq), body]
         })?;
-        self.put(EVENTS, events).await?;
+        self.put(tray, EVENTS, events).await?;
         let notices = self.documents(&changes.notices, |_, body| vec![body])?;
-        self.put(NOTICES, notices).await
+        self.put(tray, NOTICES, notices).await
     }
 
-    pub(super) async fn put(&mut self, target: Target, rows: Vec<Vec<Value>>) -> Result<()> {
+    pub(super) async fn put_all(&mut self, target: Target, rows: Vec<Vec<Value>>) -> Result<()> {
+        let mut tray = Tray::default();
+        self.put(&mut tray, target, rows).await?;
+        self.send(&mut tray).await
+    }
+
+    async fn put(&mut self, tray: &mut Tray, target: Target, rows: Vec<Vec<Value>>) -> Result<()> {
         let mut rows = rows.into_iter();
         while rows.len() > 0 {
             let fits = |size: &&usize| **size <= rows.len();
             let size = ROWS.iter().find(fits).copied().unwrap_or(1);
-            let sql = self.statements.of(target, size);
-            let mut query = sqlx::query(AssertSqlSafe(sql));
-            for value in rows.by_ref().take(size).flatten() {
-                query = match value {
-                    Value::Text(text) => query.bind(text),
-                    Value::Integer(number) => query.bind(number),
-                    Value::Nothing => query.bind(None::<i64>),
-                };
+            let is_large = size > ROWS_JOINED_MAX;
+            if is_large {
+                self.send(tray).await?;
             }
-            let done = query.execute(&mut self.connection).await;
-            done.map_err(|cause| self.fault().of(&cause))?;
+            tray.sql.push_str(self.statements.of(target, size));
+            tray.values.extend(rows.by_ref().take(size).flatten());
+            if is_large {
+                self.send(tray).await?;
+            }
         }
+        Ok(())
+    }
+
+    async fn send(&mut self, tray: &mut Tray) -> Result<()> {
+        let Tray { sql, values } = std::mem::take(tray);
+        if sql.is_empty() {
+            return Ok(());
+        }
+        let mut query = sqlx::query(AssertSqlSafe(sql));
+        for value in values {
+            query = match value {
+                Value::Text(text) => query.bind(text),
+                Value::Integer(number) => query.bind(number),
+                Value::Nothing => query.bind(None::<i64>),
+            };
+        }
+        let done = query.execute(&mut self.connection).await;
+        done.map_err(|cause| self.fault().of(&cause))?;
         Ok(())
     }
 
@@ -126,15 +172,14 @@ pub(super) struct Target {
 
 /// The statements that were written out already.
 #[derive(Default)]
-pub(super) struct Statements(HashMap<(Target, usize), Arc<str>>);
+pub(super) struct Statements(HashMap<(Target, usize), String>);
 
 impl Statements {
-    fn of(&mut self, target: Target, rows: usize) -> Arc<str> {
-        let made = self.0.entry((target, rows)).or_insert_with(|| {
+    fn of(&mut self, target: Target, rows: usize) -> &str {
+        self.0.entry((target, rows)).or_insert_with(|| {
             let values = vec![target.row; rows].join(", ");
-            format!("{} {values} {}", target.head, target.tail).into()
-        });
-        Arc::clone(made)
+            format!("{} {values} {};\n", target.head, target.tail)
+        })
     }
 }
 

@@ -18,7 +18,7 @@ use flow::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-use super::shelf::Shelf;
+use super::shelf::{Memory, Shelf};
 use super::texts::Texts;
 use crate::error::{Error, Kind, Result};
 
@@ -55,6 +55,8 @@ pub(super) struct Desk<S> {
     pub(super) shelf: S,
     pub(super) texts: Texts,
     pub(super) clock: Arc<dyn Clock>,
+    /// What is known from the transactions before, so that the next one need not ask.
+    pub(super) known: Batch,
 }
 
 impl<S: Shelf> Desk<S> {
@@ -109,10 +111,11 @@ impl<S: Shelf> Desk<S> {
     }
 
     async fn transact_once(&mut self, orders: &[Order]) -> Result<Vec<Answer>> {
-        self.shelf.begin().await?;
-        match self.decide_all(orders).await {
-            Ok(answers) => {
-                self.shelf.commit().await?;
+        // What goes wrong leaves nothing that would be known.
+        let known = std::mem::take(&mut self.known);
+        match self.transact_knowing(known, orders).await {
+            Ok((known, answers)) => {
+                self.known = known;
                 Ok(answers)
             }
             Err(error) => {
@@ -122,13 +125,42 @@ impl<S: Shelf> Desk<S> {
         }
     }
 
-    async fn decide_all(&mut self, orders: &[Order]) -> Result<Vec<Answer>> {
-        let mut batch = Batch::new();
+    async fn transact_knowing(
+        &mut self,
+        mut batch: Batch,
+        orders: &[Order],
+    ) -> Result<(Batch, Vec<Answer>)> {
+        let claim = orders.iter().find_map(claim_of);
+        let begun = self.shelf.begin(claim, self.clock.now_ms()).await?;
+        match begun.memory {
+            Memory::Holds => {}
+            Memory::Fails => batch = Batch::new(),
+            Memory::IsInDoubt => {
+                batch.doubt();
+                // Only a turn decides nothing by what changes without an event, which a lease does.
+                let others = orders.iter().filter(|order| claim_of(order).is_none());
+                others
+                    .flat_map(runs_of)
+                    .for_each(|run| batch.forget(run));
+            }
+        }
+        let answers = self.decide_all(&mut batch, orders, begun.ready).await?;
+        self.shelf.finish(&batch.flush()).await?;
+        batch.settle();
+        Ok((batch, answers))
+    }
+
+    async fn decide_all(
+        &mut self,
+        batch: &mut Batch,
+        orders: &[Order],
+        mut ready: Option<Vec<TaskId>>,
+    ) -> Result<Vec<Answer>> {
         // All at once and in order, so that transactions do not wait for each other in a circle.
         let runs: BTreeSet<RunId> = orders.iter().flat_map(runs_of).cloned().collect();
-        self.learn_runs(&mut batch, runs).await?;
+        self.learn_runs(batch, runs).await?;
         let commands: Vec<&Command> = orders.iter().flat_map(commands_of).collect();
-        self.foresee(&mut batch, &commands).await?;
+        self.foresee(batch, &commands).await?;
         let mut answers = Vec::with_capacity(orders.len());
         let mut is_claimed_from = false;
         for order in orders {
@@ -136,13 +168,17 @@ impl<S: Shelf> Desk<S> {
                 // What the turn before this one claimed is not to be found again.
                 self.shelf.write(&batch.flush()).await?;
             }
-            answers.push(self.obey(&mut batch, order).await?);
+            answers.push(self.obey(batch, order, ready.take()).await?);
         }
-        self.shelf.write(&batch.flush()).await?;
         Ok(answers)
     }
 
-    async fn obey(&mut self, batch: &mut Batch, order: &Order) -> Result<Answer> {
+    async fn obey(
+        &mut self,
+        batch: &mut Batch,
+        order: &Order,
+        ready: Option<Vec<TaskId>>,
+    ) -> Result<Answer> {
         match order {
             Order::KeepText(source) => {
                 let now_ms = self.clock.now_ms();
@@ -166,7 +202,7 @@ impl<S: Shelf> Desk<S> {
                     // Refused means that the task is somebody else's by now.
                     let _ = self.execute_pinned(batch, report).await?;
                 }
-                Ok(Answer::Claimed(self.claim(batch, claim).await?))
+                Ok(Answer::Claimed(self.claim(batch, claim, ready).await?))
             }
             Order::Heartbeat(tasks, lease_ms) => {
                 Ok(Answer::Lost(self.keep(batch, tasks, *lease_ms).await?))
@@ -178,13 +214,21 @@ impl<S: Shelf> Desk<S> {
         }
     }
 
-    async fn claim(&mut self, batch: &mut Batch, claim: &Claim) -> Result<Vec<Claimed>> {
+    async fn claim(
+        &mut self,
+        batch: &mut Batch,
+        claim: &Claim,
+        ready: Option<Vec<TaskId>>,
+    ) -> Result<Vec<Claimed>> {
         let mut claimed = Vec::new();
         if claim.max == 0 {
             return Ok(claimed);
         }
         let now_ms = self.clock.now_ms();
-        let ready = self.shelf.ready(claim, now_ms).await?;
+        let ready = match ready {
+            Some(ready) => ready,
+            None => self.shelf.ready(claim, now_ms).await?,
+        };
         let runs = ready.iter().map(|task| task.run.clone()).collect();
         self.learn_runs(batch, runs).await?;
         let claims = ready.into_iter().map(|task| claiming(claim, task));
@@ -420,6 +464,13 @@ fn runs_of(order: &Order) -> Vec<&RunId> {
         Order::Turn(reports, _) => reports.iter().map(Command::run).collect(),
         Order::Heartbeat(tasks, _) => tasks.iter().map(|(task, _)| &task.run).collect(),
         Order::KeepText(_) | Order::Acknowledge(_) => Vec::new(),
+    }
+}
+
+fn claim_of(order: &Order) -> Option<&Claim> {
+    match order {
+        Order::Turn(_, claim) => Some(claim),
+        _ => None,
     }
 }
 

@@ -23,7 +23,7 @@ use tokio::task::AbortHandle;
 use desk::{Answer, Answered, Desk, Order};
 use texts::Texts;
 
-pub(crate) use shelf::Shelf;
+pub(crate) use shelf::{Begun, Memory, Shelf};
 
 /// How many orders may wait for the desk; whoever comes then waits with theirs.
 const QUEUE_MAX: usize = 4_096;
@@ -70,6 +70,7 @@ impl<S: Shelf> Workflows<S> {
             shelf: writing,
             texts: texts.clone(),
             clock: Arc::clone(&clock),
+            known: Batch::new(),
         };
         tokio::spawn(desk.serve(queue));
         Workflows {

@@ -10,12 +10,35 @@ use flow::{Claim, RunId, TaskId, TextHash, Which};
 
 use crate::error::Result;
 
+/// How a transaction begins.
+pub(crate) struct Begun {
+    pub(crate) memory: Memory,
+    /// The tasks that may be claimed, where they were found on the way.
+    pub(crate) ready: Option<Vec<TaskId>>,
+}
+
+/// What the rows are worth that are known from the transactions before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Memory {
+    /// Nobody else has written since.
+    Holds,
+    /// Somebody has.
+    Fails,
+    /// Each run tells by itself whether it has come further.
+    IsInDoubt,
+}
+
 /// One connection to a database, inside a transaction or not.
 pub(crate) trait Shelf: Send + 'static {
-    fn begin(&mut self) -> impl Future<Output = Result<()>> + Send;
+    /// Begins a transaction, which may go on with a claim at this time.
+    fn begin(
+        &mut self,
+        claim: Option<&Claim>,
+        now_ms: u64,
+    ) -> impl Future<Output = Result<Begun>> + Send;
 
-    /// What is written since `begin` is on the disk, all of it.
-    fn commit(&mut self) -> impl Future<Output = Result<()>> + Send;
+    /// Writes the last of it, and what is written since `begin` is on the disk, all of it.
+    fn finish(&mut self, changes: &Changes) -> impl Future<Output = Result<()>> + Send;
 
     /// What is written since `begin` never was.
     fn roll_back(&mut self) -> impl Future<Output = ()> + Send;
