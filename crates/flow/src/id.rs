@@ -277,13 +277,18 @@ struct Escaped<'a>(&'a str);
 
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.0.chars() {
-            match c {
-                '/' | '~' | '[' | ']' | '%' => write!(f, "%{:02X}", u32::from(c))?,
-                c => write!(f, "{c}")?,
+        let divides = |c: char| matches!(c, '/' | '~' | '[' | ']' | '%');
+        let mut rest = self.0;
+        while let Some(at) = rest.find(divides) {
+            let (plain, from) = rest.split_at(at);
+            f.write_str(plain)?;
+            let mut characters = from.chars();
+            if let Some(c) = characters.next() {
+                write!(f, "%{:02X}", u32::from(c))?;
             }
+            rest = characters.as_str();
         }
-        Ok(())
+        f.write_str(rest)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -16,12 +17,12 @@ use crate::workflow::Workflow;
 /// All rows there are.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Memory {
-    pub runs: BTreeMap<RunId, RunRow>,
+    pub runs: BTreeMap<RunId, Arc<RunRow>>,
     pub inputs: BTreeMap<RunId, Value>,
-    pub tasks: BTreeMap<TaskId, TaskRow>,
-    pub groups: BTreeMap<TaskId, GroupRow>,
-    pub items: BTreeMap<(TaskId, u32), ItemRow>,
-    pub timers: BTreeMap<(RunId, String), TimerRow>,
+    pub tasks: BTreeMap<TaskId, Arc<TaskRow>>,
+    pub groups: BTreeMap<TaskId, Arc<GroupRow>>,
+    pub items: BTreeMap<(TaskId, u32), Arc<ItemRow>>,
+    pub timers: BTreeMap<(RunId, String), Arc<TimerRow>>,
     pub events: BTreeMap<RunId, Vec<Event>>,
     pub outbox: Vec<Notice>,
     /// The tasks a worker may claim, by the time they are ready. Kept by [`Memory::commit`].
@@ -89,7 +90,7 @@ impl Memory {
         self.outbox.extend(changes.notices);
     }
 
-    fn put_task(&mut self, row: TaskRow) {
+    fn put_task(&mut self, row: Arc<TaskRow>) {
         if let Some(old) = self.tasks.get(&row.id) {
             self.ready.remove(&(old.ready_ms, old.id.clone()));
         }
@@ -121,10 +122,8 @@ impl Memory {
     #[must_use]
     pub fn due(&self, now_ms: u64) -> Vec<TimerRow> {
         let timers = self.timers.values();
-        timers
-            .filter(|timer| timer.at_ms <= now_ms)
-            .cloned()
-            .collect()
+        let due = timers.filter(|timer| timer.at_ms <= now_ms);
+        due.map(|timer| TimerRow::clone(timer)).collect()
     }
 
     /// The tasks whose lease has ended.
@@ -143,30 +142,30 @@ impl Memory {
     pub fn teach(&mut self, batch: &mut Batch, lookup: crate::engine::Lookup) {
         use crate::engine::{Found, Lookup};
         let found = match &lookup {
-            Lookup::Run(run) => Found::Run(self.runs.get(run).cloned()),
+            Lookup::Run(run) => Found::Run(copy(self.runs.get(run))),
             Lookup::Input(run) => Found::Input(self.inputs.get(run).cloned()),
-            Lookup::Task(task) => Found::Task(self.tasks.get(task).cloned()),
+            Lookup::Task(task) => Found::Task(copy(self.tasks.get(task))),
             Lookup::Visits(place) => Found::Visits(self.visits(place).unwrap_or(0)),
-            Lookup::Completed(place) => Found::Task(self.completed(place).unwrap_or(None)),
-            Lookup::Group(group) => Found::Group(self.groups.get(group).cloned()),
+            Lookup::Completed(place) => {
+                Found::Task(copy(self.completed(place).unwrap_or(None).as_ref()))
+            }
+            Lookup::Group(group) => Found::Group(copy(self.groups.get(group))),
             Lookup::Item(group, index) => {
-                Found::Item(self.items.get(&(group.clone(), *index)).cloned())
+                Found::Item(copy(self.items.get(&(group.clone(), *index))))
             }
-            Lookup::Items(group) => Found::Items(self.items(group).unwrap_or_default()),
+            Lookup::Items(group) => Found::Items(copies(self.items(group))),
             Lookup::Outputs(tasks) => Found::Outputs(self.outputs(tasks).unwrap_or_default()),
-            Lookup::Active(run, path) => Found::Tasks(self.active(run, path).unwrap_or_default()),
-            Lookup::ActiveWithin(run, path) => {
-                Found::Tasks(self.active_within(run, path).unwrap_or_default())
-            }
+            Lookup::Active(run, path) => Found::Tasks(copies(self.active(run, path))),
+            Lookup::ActiveWithin(run, path) => Found::Tasks(copies(self.active_within(run, path))),
             Lookup::Timer(run, key) => {
-                Found::Timer(self.timers.get(&(run.clone(), key.clone())).cloned())
+                Found::Timer(copy(self.timers.get(&(run.clone(), key.clone()))))
             }
         };
         batch.learn(lookup, found);
     }
 
     /// The visits of a step under a path, the first first.
-    fn visited(&self, place: &Place) -> impl DoubleEndedIterator<Item = &TaskRow> {
+    fn visited(&self, place: &Place) -> impl DoubleEndedIterator<Item = &Arc<TaskRow>> {
         let visit = |visit| TaskId {
             run: place.run.clone(),
             path: place.path.clone(),
@@ -179,10 +178,19 @@ impl Memory {
     }
 }
 
+fn copy<T: Clone>(row: Option<&Arc<T>>) -> Option<T> {
+    row.map(|row| T::clone(row))
+}
+
+fn copies<T: Clone>(rows: Result<Vec<Arc<T>>, Infallible>) -> Vec<T> {
+    let rows = rows.unwrap_or_default().into_iter();
+    rows.map(Arc::unwrap_or_clone).collect()
+}
+
 impl Rows for Memory {
     type Error = Infallible;
 
-    fn run(&mut self, run: &RunId) -> Result<Option<RunRow>, Infallible> {
+    fn run(&mut self, run: &RunId) -> Result<Option<Arc<RunRow>>, Infallible> {
         Ok(self.runs.get(run).cloned())
     }
 
@@ -190,7 +198,7 @@ impl Rows for Memory {
         Ok(self.inputs.get(run).cloned())
     }
 
-    fn task(&mut self, task: &TaskId) -> Result<Option<TaskRow>, Infallible> {
+    fn task(&mut self, task: &TaskId) -> Result<Option<Arc<TaskRow>>, Infallible> {
         Ok(self.tasks.get(task).cloned())
     }
 
@@ -201,22 +209,22 @@ impl Rows for Memory {
             .map_or(0, |row| row.id.visit))
     }
 
-    fn completed(&mut self, place: &Place) -> Result<Option<TaskRow>, Infallible> {
+    fn completed(&mut self, place: &Place) -> Result<Option<Arc<TaskRow>>, Infallible> {
         let mut visits = self.visited(place).rev();
         Ok(visits
             .find(|row| row.status == TaskStatus::Completed)
             .cloned())
     }
 
-    fn group(&mut self, group: &TaskId) -> Result<Option<GroupRow>, Infallible> {
+    fn group(&mut self, group: &TaskId) -> Result<Option<Arc<GroupRow>>, Infallible> {
         Ok(self.groups.get(group).cloned())
     }
 
-    fn item(&mut self, group: &TaskId, index: u32) -> Result<Option<ItemRow>, Infallible> {
+    fn item(&mut self, group: &TaskId, index: u32) -> Result<Option<Arc<ItemRow>>, Infallible> {
         Ok(self.items.get(&(group.clone(), index)).cloned())
     }
 
-    fn items(&mut self, group: &TaskId) -> Result<Vec<ItemRow>, Infallible> {
+    fn items(&mut self, group: &TaskId) -> Result<Vec<Arc<ItemRow>>, Infallible> {
         let range = (group.clone(), 0)..=(group.clone(), u32::MAX);
         Ok(self
             .items
@@ -232,13 +240,13 @@ impl Rows for Memory {
         Ok(outputs.collect())
     }
 
-    fn active(&mut self, run: &RunId, path: &Path) -> Result<Vec<TaskRow>, Infallible> {
+    fn active(&mut self, run: &RunId, path: &Path) -> Result<Vec<Arc<TaskRow>>, Infallible> {
         let mut rows = self.active_within(run, path)?;
         rows.retain(|row| row.id.path == *path);
         Ok(rows)
     }
 
-    fn active_within(&mut self, run: &RunId, path: &Path) -> Result<Vec<TaskRow>, Infallible> {
+    fn active_within(&mut self, run: &RunId, path: &Path) -> Result<Vec<Arc<TaskRow>>, Infallible> {
         let ids = self
             .active
             .keys()
@@ -248,7 +256,7 @@ impl Rows for Memory {
             .collect())
     }
 
-    fn timer(&mut self, run: &RunId, key: &str) -> Result<Option<TimerRow>, Infallible> {
+    fn timer(&mut self, run: &RunId, key: &str) -> Result<Option<Arc<TimerRow>>, Infallible> {
         Ok(self.timers.get(&(run.clone(), key.to_owned())).cloned())
     }
 }

@@ -10,7 +10,7 @@ impl<R: Rows> Ledger<'_, R> {
     pub(crate) fn apply(&mut self, action: &Action) -> Done<R> {
         match action {
             Action::CreateRun { row, input } => {
-                self.runs.set(row.id.clone(), Some((**row).clone()));
+                self.runs.put(row.id.clone(), (**row).clone());
                 self.input = Some(input.clone());
             }
             Action::CreateTask(task) => self.apply_create(task)?,
@@ -45,7 +45,7 @@ impl<R: Rows> Ledger<'_, R> {
             Action::Append(event) => self.edit_run(|run| run.seq = event.seq)?,
             Action::Arm(timer) => {
                 let key = (timer.run.clone(), timer.key.clone());
-                self.timers.set(key, Some(timer.clone()));
+                self.timers.put(key, timer.clone());
             }
             Action::Disarm { run, key } => {
                 self.find_timer(run, key)?;
@@ -65,7 +65,7 @@ impl<R: Rows> Ledger<'_, R> {
         let visits = self.visits(&task.id.place())?;
         self.visits
             .insert(task.id.place(), visits.max(task.id.visit));
-        self.tasks.set(task.id.clone(), Some(task.row()));
+        self.tasks.put(task.id.clone(), task.row());
         self.edit_run(|run| run.active += 1)?;
         self.edit_item_of(&task.id, |item| item.active += 1)
     }
@@ -100,19 +100,17 @@ impl<R: Rows> Ledger<'_, R> {
         match action {
             Action::OpenGroup { group, items } => {
                 let total = u32::try_from(items.len()).unwrap_or(u32::MAX);
-                self.groups
-                    .set(group.clone(), Some(GroupRow::open(group, total)));
+                self.groups.put(group.clone(), GroupRow::open(group, total));
                 for (index, value) in (0_u32..).zip(items) {
                     let item = ItemRow::waiting(group, index, value.clone());
-                    self.items.set((group.clone(), index), Some(item));
+                    self.items.put((group.clone(), index), item);
                 }
             }
             Action::ContinueGroup { group, of, items } => {
                 self.groups
-                    .set(group.clone(), Some(GroupRow::continued(group, of, items)));
+                    .put(group.clone(), GroupRow::continued(group, of, items));
                 for item in items {
-                    self.items
-                        .set((group.clone(), item.index), Some(item.clone()));
+                    self.items.put((group.clone(), item.index), item.clone());
                 }
             }
             Action::CloseGroup { group } => self.edit_group(group, |row| row.closed = true)?,

@@ -1,6 +1,8 @@
 //! What workers do: claim a task, keep it, and say how it ended. Whoever comes with an old fence is
 //! refused, whatever they have to say.
 
+use std::sync::Arc;
+
 use crate::config::Execution;
 use crate::engine::Stop;
 use crate::engine::action::{TaskChange, What};
@@ -64,7 +66,7 @@ impl<R: Rows> Ledger<'_, R> {
         lease_ms: u64,
     ) -> Result<(), Stop<R::Error>> {
         let row = self.fenced(task, fence)?;
-        let lease = row.lease.map(|lease| Lease {
+        let lease = row.lease.clone().map(|lease| Lease {
             until_ms: self.now_ms.saturating_add(lease_ms),
             ..lease
         });
@@ -198,7 +200,7 @@ impl<R: Rows> Ledger<'_, R> {
     }
 
     /// The task, if it is still in the hands of whoever holds this fence.
-    fn fenced(&mut self, task: &TaskId, fence: u64) -> Result<TaskRow, Stop<R::Error>> {
+    fn fenced(&mut self, task: &TaskId, fence: u64) -> Result<Arc<TaskRow>, Stop<R::Error>> {
         let row = self.the_task(task)?;
         if row.status == TaskStatus::InProgress && row.fence == fence {
             return Ok(row);

@@ -6,6 +6,7 @@
 //! lookups are asynchronous, and lets it fetch what many commands lack in one query.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -144,19 +145,19 @@ impl Batch {
                 {
                     self.forget(&run);
                 }
-                self.runs.learn(run, row);
+                self.runs.learn(run, row.map(Arc::new));
             }
             (Lookup::Input(run), Found::Input(input)) => {
                 self.inputs.entry(run).or_insert(input);
             }
-            (Lookup::Task(task), Found::Task(row)) => self.tasks.learn(task, row),
+            (Lookup::Task(task), Found::Task(row)) => self.tasks.learn(task, row.map(Arc::new)),
             (Lookup::Visits(place), Found::Visits(visits)) => {
                 self.visits.entry(place).or_insert(visits);
             }
             (Lookup::Completed(place), Found::Task(row)) => {
                 let stored = row.as_ref().map(|row| row.id.clone());
                 if let Some(row) = row {
-                    self.tasks.learn(row.id.clone(), Some(row));
+                    self.tasks.learn(row.id.clone(), Some(Arc::new(row)));
                 }
                 // What was completed in this batch is not stored yet.
                 let ours =
@@ -169,13 +170,16 @@ impl Batch {
                     self.completed.insert(place, last);
                 }
             }
-            (Lookup::Group(group), Found::Group(row)) => self.groups.learn(group, row),
+            (Lookup::Group(group), Found::Group(row)) => {
+                self.groups.learn(group, row.map(Arc::new));
+            }
             (Lookup::Item(group, index), Found::Item(row)) => {
-                self.items.learn((group, index), row);
+                self.items.learn((group, index), row.map(Arc::new));
             }
             (Lookup::Items(group), Found::Items(rows)) => {
                 for row in rows {
-                    self.items.learn((group.clone(), row.index), Some(row));
+                    self.items
+                        .learn((group.clone(), row.index), Some(Arc::new(row)));
                 }
                 self.all_items.insert(group);
             }
@@ -185,11 +189,13 @@ impl Batch {
             (range @ (Lookup::Active(..) | Lookup::ActiveWithin(..)), Found::Tasks(rows)) => {
                 let ids = rows.iter().map(|row| row.id.clone()).collect();
                 for row in rows {
-                    self.tasks.learn(row.id.clone(), Some(row));
+                    self.tasks.learn(row.id.clone(), Some(Arc::new(row)));
                 }
                 self.ranges.insert(range, ids);
             }
-            (Lookup::Timer(run, key), Found::Timer(row)) => self.timers.learn((run, key), row),
+            (Lookup::Timer(run, key), Found::Timer(row)) => {
+                self.timers.learn((run, key), row.map(Arc::new));
+            }
             _ => {}
         }
     }
@@ -251,12 +257,12 @@ impl Batch {
     /// The tasks of running runs that are known here and may be claimed now, the longest waiting
     /// first: a store need not write what it goes on to claim.
     #[must_use]
-    pub fn ready(&self, now_ms: u64) -> Vec<&TaskRow> {
+    pub fn ready(&self, now_ms: u64) -> Vec<&Arc<TaskRow>> {
         let is_running = |run: &RunId| {
             let row = self.runs.get(run).flatten();
             row.is_some_and(|row| row.status == RunStatus::Running)
         };
-        let mut ready: Vec<&TaskRow> = self
+        let mut ready: Vec<&Arc<TaskRow>> = self
             .tasks
             .iter()
             .map(|(_, row)| row)
@@ -301,7 +307,7 @@ impl Batch {
         self.notices.extend(notices);
     }
 
-    fn take_task(&mut self, row: TaskRow) {
+    fn take_task(&mut self, row: Arc<TaskRow>) {
         let place = row.id.place();
         // What is not known stays so: there may be later visits in the store.
         if let Some(known) = self.visits.get_mut(&place) {
@@ -321,7 +327,7 @@ impl Batch {
     /// Every row that is to be written, once, as it is after the last command.
     #[must_use]
     pub fn changes(&self) -> Changes {
-        fn rows<K: Ord + Clone, T: Clone + PartialEq>(table: &Table<K, T>) -> Vec<T> {
+        fn rows<K: Ord + Clone, T: Clone + PartialEq>(table: &Table<K, T>) -> Vec<Arc<T>> {
             let changed = table.changed().into_iter();
             changed.filter_map(|(_, row)| row).collect()
         }
@@ -340,7 +346,7 @@ impl Batch {
     /// As [`changes`](Batch::changes), for a store that writes now and goes on with the same
     /// transaction: what was handed out once is not handed out again.
     pub fn flush(&mut self) -> Changes {
-        fn rows<K: Ord + Clone, T: Clone + PartialEq>(table: &mut Table<K, T>) -> Vec<T> {
+        fn rows<K: Ord + Clone, T: Clone + PartialEq>(table: &mut Table<K, T>) -> Vec<Arc<T>> {
             let changed = table.flush().into_iter();
             changed.filter_map(|(_, row)| row).collect()
         }
@@ -426,7 +432,7 @@ impl Batch {
     }
 
     /// What was completed last at a place, if that is known.
-    fn latest(&self, place: &Place) -> Option<Option<&TaskRow>> {
+    fn latest(&self, place: &Place) -> Option<Option<&Arc<TaskRow>>> {
         match self.completed.get(place)? {
             None => Some(None),
             Some(task) => self.tasks.get(task),
@@ -437,7 +443,7 @@ impl Batch {
         &self,
         range: &Lookup,
         is_there: impl Fn(&TaskId) -> bool,
-    ) -> Result<Vec<TaskRow>, Lookup> {
+    ) -> Result<Vec<Arc<TaskRow>>, Lookup> {
         if !self.ranges.contains_key(range) {
             return Err(range.clone());
         }
@@ -448,10 +454,10 @@ impl Batch {
     }
 }
 
-fn known<T: Clone>(
-    found: Option<Option<&T>>,
+fn known<T>(
+    found: Option<Option<&Arc<T>>>,
     lookup: impl FnOnce() -> Lookup,
-) -> Result<Option<T>, Lookup> {
+) -> Result<Option<Arc<T>>, Lookup> {
     match found {
         Some(row) => Ok(row.cloned()),
         None => Err(lookup()),
@@ -461,7 +467,7 @@ fn known<T: Clone>(
 impl Rows for Batch {
     type Error = Lookup;
 
-    fn run(&mut self, run: &RunId) -> Result<Option<RunRow>, Lookup> {
+    fn run(&mut self, run: &RunId) -> Result<Option<Arc<RunRow>>, Lookup> {
         known(self.runs.get(run), || Lookup::Run(run.clone()))
     }
 
@@ -471,7 +477,7 @@ impl Rows for Batch {
         input.ok_or_else(|| Lookup::Input(run.clone()))
     }
 
-    fn task(&mut self, task: &TaskId) -> Result<Option<TaskRow>, Lookup> {
+    fn task(&mut self, task: &TaskId) -> Result<Option<Arc<TaskRow>>, Lookup> {
         self.trust(&task.run)?;
         known(self.tasks.get(task), || Lookup::Task(task.clone()))
     }
@@ -482,23 +488,23 @@ impl Rows for Batch {
         visits.ok_or_else(|| Lookup::Visits(place.clone()))
     }
 
-    fn completed(&mut self, place: &Place) -> Result<Option<TaskRow>, Lookup> {
+    fn completed(&mut self, place: &Place) -> Result<Option<Arc<TaskRow>>, Lookup> {
         self.trust(&place.run)?;
         known(self.latest(place), || Lookup::Completed(place.clone()))
     }
 
-    fn group(&mut self, group: &TaskId) -> Result<Option<GroupRow>, Lookup> {
+    fn group(&mut self, group: &TaskId) -> Result<Option<Arc<GroupRow>>, Lookup> {
         self.trust(&group.run)?;
         known(self.groups.get(group), || Lookup::Group(group.clone()))
     }
 
-    fn item(&mut self, group: &TaskId, index: u32) -> Result<Option<ItemRow>, Lookup> {
+    fn item(&mut self, group: &TaskId, index: u32) -> Result<Option<Arc<ItemRow>>, Lookup> {
         self.trust(&group.run)?;
         let key = (group.clone(), index);
         known(self.items.get(&key), || Lookup::Item(group.clone(), index))
     }
 
-    fn items(&mut self, group: &TaskId) -> Result<Vec<ItemRow>, Lookup> {
+    fn items(&mut self, group: &TaskId) -> Result<Vec<Arc<ItemRow>>, Lookup> {
         self.trust(&group.run)?;
         if !self.all_items.contains(group) {
             return Err(Lookup::Items(group.clone()));
@@ -527,19 +533,19 @@ impl Rows for Batch {
         }
     }
 
-    fn active(&mut self, run: &RunId, path: &Path) -> Result<Vec<TaskRow>, Lookup> {
+    fn active(&mut self, run: &RunId, path: &Path) -> Result<Vec<Arc<TaskRow>>, Lookup> {
         self.trust(run)?;
         let range = Lookup::Active(run.clone(), path.clone());
         self.ranged(&range, |task| task.run == *run && task.path == *path)
     }
 
-    fn active_within(&mut self, run: &RunId, path: &Path) -> Result<Vec<TaskRow>, Lookup> {
+    fn active_within(&mut self, run: &RunId, path: &Path) -> Result<Vec<Arc<TaskRow>>, Lookup> {
         self.trust(run)?;
         let range = Lookup::ActiveWithin(run.clone(), path.clone());
         self.ranged(&range, |task| task.run == *run && task.path.is_within(path))
     }
 
-    fn timer(&mut self, run: &RunId, key: &str) -> Result<Option<TimerRow>, Lookup> {
+    fn timer(&mut self, run: &RunId, key: &str) -> Result<Option<Arc<TimerRow>>, Lookup> {
         self.trust(run)?;
         let id = (run.clone(), key.to_owned());
         known(self.timers.get(&id), || {

@@ -262,7 +262,7 @@ impl<R: Rows> Ledger<'_, R> {
     fn begin_join(&mut self, step: &Step, row: &TaskRow) -> Result<(), Stop<R::Error>> {
         let from = row.from.clone();
         let output = match &from {
-            Some(from) => self.the_task(from)?.output.unwrap_or_default(),
+            Some(from) => self.the_task(from)?.output.clone().unwrap_or_default(),
             None => Value::Null,
         };
         if step.has_work() {

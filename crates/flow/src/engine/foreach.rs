@@ -1,6 +1,8 @@
 //! A foreach: its items begin a few at a time, end once each, and are counted, never listed, until
 //! the foreach is over.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use crate::config::{OnTimeout, Policy, StepType};
@@ -160,7 +162,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
                 self.start_item(step, &task, index)?;
                 row = self.the_group(group)?;
             } else {
-                row.next += 1;
+                Arc::make_mut(&mut row).next += 1;
             }
         }
         Ok(())
@@ -236,7 +238,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
         }
         if enter.failed && self.the_item(&group, index)?.failure.is_none() {
             let error = match own {
-                Some(from) => self.the_task(from)?.failure,
+                Some(from) => self.the_task(from)?.failure.clone(),
                 None => None,
             };
             if let Some(failure) = error {
@@ -334,7 +336,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
     pub(crate) fn active_in_items(
         &mut self,
         group: &TaskId,
-    ) -> Result<Vec<TaskRow>, Stop<R::Error>> {
+    ) -> Result<Vec<Arc<TaskRow>>, Stop<R::Error>> {
         let depth = group.path.items().len();
         let mut rows = self.active_within(&group.path)?;
         rows.retain(|row| {
@@ -347,7 +349,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
     /// The results of a foreach, in the order of its items.
     pub(crate) fn gathered(&mut self, group: &TaskId) -> Result<Value, Stop<R::Error>> {
         let items = self.all_items(group)?;
-        let done = |item: &&ItemRow| item.status == ItemStatus::Succeeded;
+        let done = |item: &&Arc<ItemRow>| item.status == ItemStatus::Succeeded;
         let tasks: Vec<TaskId> = items
             .iter()
             .filter(done)
@@ -360,12 +362,12 @@ impl<'a, R: Rows> Ledger<'a, R> {
         for item in items {
             match item.status {
                 // An item that had nothing to do is its own result.
-                ItemStatus::Succeeded if item.result.is_none() => results.push(item.value),
+                ItemStatus::Succeeded if item.result.is_none() => results.push(item.value.clone()),
                 ItemStatus::Succeeded => results.push(outputs.next().flatten().unwrap_or_default()),
                 ItemStatus::Failed => failed.push(json!({
                     "index": item.index,
                     "item": item.value,
-                    "error": item.failure.map(|failure| failure.message),
+                    "error": item.failure.clone().map(|failure| failure.message),
                 })),
                 _ => skipped += 1,
             }

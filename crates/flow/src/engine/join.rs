@@ -4,6 +4,8 @@
 //! away. What can be told is whether any task that is active could still lead here. When none could,
 //! everything that was to come has come.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use crate::engine::Stop;
@@ -36,11 +38,11 @@ impl<R: Rows> Ledger<'_, R> {
             _ => self.find_task(&last)?,
         };
         let join = match last {
-            Some(row) if waits(&row) => row.id,
+            Some(row) if waits(&row) => row.id.clone(),
             Some(row) if came_late(&row, enter) => {
                 return match &enter.from {
                     Some(from) => self.tell(What::CameLate {
-                        join: row.id,
+                        join: row.id.clone(),
                         from: from.clone(),
                     }),
                     None => Ok(()),
@@ -167,9 +169,9 @@ impl<R: Rows> Ledger<'_, R> {
             match arrival.failed {
                 true => failed.push(json!({
                     "step": from.id.step,
-                    "error": from.failure.map(|failure| failure.message),
+                    "error": from.failure.clone().map(|failure| failure.message),
                 })),
-                false => results.push(from.output.unwrap_or_default()),
+                false => results.push(from.output.clone().unwrap_or_default()),
             }
         }
         let counts = json!({
@@ -189,7 +191,7 @@ impl<R: Rows> Ledger<'_, R> {
                 self.gathered(&row.id).map(Some)
             }
             TaskKind::Join => match &row.from {
-                Some(from) => Ok(self.the_task(from)?.output),
+                Some(from) => Ok(self.the_task(from)?.output.clone()),
                 None => {
                     self.mark_passed(row)?;
                     self.joined(row).map(Some)
@@ -205,20 +207,20 @@ impl<R: Rows> Ledger<'_, R> {
             return Ok(false);
         }
         let active = self.active(path)?;
-        let waiting = |row: &&TaskRow| {
+        let waiting = |row: &&Arc<TaskRow>| {
             let step = self.workflow.step(&row.id.step);
             row.kind == TaskKind::Join
                 && row.status == TaskStatus::Waiting
                 && step.is_some_and(|step| step.awaits.is_none())
         };
-        let joins: Vec<&TaskRow> = active.iter().filter(waiting).collect();
+        let joins: Vec<&Arc<TaskRow>> = active.iter().filter(waiting).collect();
         let settled = joins.iter().find(|join| {
             let mut others = active.iter().filter(|other| other.id != join.id);
             !others.any(|other| self.workflow.leads_to(&other.id.step, &join.id.step))
         });
         // Joins that wait for each other wait for nothing else: the oldest goes first.
         let stuck = (active.len() == joins.len()).then(|| {
-            let age = |join: &&&TaskRow| (join.created_ms, join.id.clone());
+            let age = |join: &&&Arc<TaskRow>| (join.created_ms, join.id.clone());
             joins.iter().min_by_key(age)
         });
         let Some(join) = settled.or(stuck.flatten()).map(|join| join.id.clone()) else {

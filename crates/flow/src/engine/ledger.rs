@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -114,7 +115,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
 
     // Reading: what this decision did is seen, what it did not touch comes from the store.
 
-    pub(crate) fn find_run(&mut self, run: &RunId) -> Done<R, Option<RunRow>> {
+    pub(crate) fn find_run(&mut self, run: &RunId) -> Done<R, Option<Arc<RunRow>>> {
         self.load_run(run)?;
         Ok(self.runs.get(run).flatten().cloned())
     }
@@ -138,8 +139,10 @@ impl<'a, R: Rows> Ledger<'a, R> {
     }
 
     /// The run the command is about.
-    pub(crate) fn the_run(&mut self) -> Done<R, RunRow> {
-        self.of_run(Clone::clone)
+    pub(crate) fn the_run(&mut self) -> Done<R, Arc<RunRow>> {
+        let run = self.run.clone();
+        let found = self.find_run(&run)?;
+        found.ok_or_else(|| no_run(&run))
     }
 
     /// What the run was started with.
@@ -150,7 +153,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
         Ok(self.input.clone().unwrap_or_default())
     }
 
-    pub(crate) fn find_task(&mut self, task: &TaskId) -> Done<R, Option<TaskRow>> {
+    pub(crate) fn find_task(&mut self, task: &TaskId) -> Done<R, Option<Arc<TaskRow>>> {
         self.load_task(task)?;
         Ok(self.tasks.get(task).flatten().cloned())
     }
@@ -176,11 +179,12 @@ impl<'a, R: Rows> Ledger<'a, R> {
         }
     }
 
-    pub(crate) fn the_task(&mut self, task: &TaskId) -> Done<R, TaskRow> {
-        self.of_task(task, Clone::clone)
+    pub(crate) fn the_task(&mut self, task: &TaskId) -> Done<R, Arc<TaskRow>> {
+        let found = self.find_task(task)?;
+        found.ok_or_else(|| no_task(task))
     }
 
-    pub(crate) fn the_group(&mut self, group: &TaskId) -> Done<R, GroupRow> {
+    pub(crate) fn the_group(&mut self, group: &TaskId) -> Done<R, Arc<GroupRow>> {
         if self.groups.get(group).is_none() {
             let found = self.rows.group(group).map_err(Stop::Rows)?;
             self.groups.learn(group.clone(), found);
@@ -198,7 +202,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
         Ok(self.groups.get(group).flatten().is_some())
     }
 
-    pub(crate) fn the_item(&mut self, group: &TaskId, index: u32) -> Done<R, ItemRow> {
+    pub(crate) fn the_item(&mut self, group: &TaskId, index: u32) -> Done<R, Arc<ItemRow>> {
         let key = (group.clone(), index);
         if self.items.get(&key).is_none() {
             let found = self.rows.item(group, index).map_err(Stop::Rows)?;
@@ -208,9 +212,9 @@ impl<'a, R: Rows> Ledger<'a, R> {
         found.ok_or_else(|| broken(format!("the foreach `{group}` has no item {index}")))
     }
 
-    pub(crate) fn all_items(&mut self, group: &TaskId) -> Done<R, Vec<ItemRow>> {
+    pub(crate) fn all_items(&mut self, group: &TaskId) -> Done<R, Vec<Arc<ItemRow>>> {
         let stored = self.rows.items(group).map_err(Stop::Rows)?;
-        let mut items: BTreeMap<u32, ItemRow> =
+        let mut items: BTreeMap<u32, Arc<ItemRow>> =
             stored.into_iter().map(|item| (item.index, item)).collect();
         let ours = self.items.iter().filter(|((of, _), _)| of == group);
         items.extend(ours.map(|((_, index), item)| (*index, item.clone())));
@@ -245,7 +249,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
     }
 
     /// What a step gave when it was last completed under a path.
-    pub(crate) fn completed(&mut self, place: &Place) -> Done<R, Option<TaskRow>> {
+    pub(crate) fn completed(&mut self, place: &Place) -> Done<R, Option<Arc<TaskRow>>> {
         match self.completed.get(place).cloned() {
             Some(task) => self.find_task(&task),
             None => self.rows.completed(place).map_err(Stop::Rows),
@@ -253,13 +257,13 @@ impl<'a, R: Rows> Ledger<'a, R> {
     }
 
     /// The tasks right under a path that have not ended.
-    pub(crate) fn active(&mut self, path: &Path) -> Done<R, Vec<TaskRow>> {
+    pub(crate) fn active(&mut self, path: &Path) -> Done<R, Vec<Arc<TaskRow>>> {
         let stored = self.rows.active(&self.run, path).map_err(Stop::Rows)?;
         Ok(self.merged(stored, |task| task.path == *path))
     }
 
     /// The tasks under a path and inside of its items that have not ended.
-    pub(crate) fn active_within(&mut self, path: &Path) -> Done<R, Vec<TaskRow>> {
+    pub(crate) fn active_within(&mut self, path: &Path) -> Done<R, Vec<Arc<TaskRow>>> {
         let stored = self
             .rows
             .active_within(&self.run, path)
@@ -267,7 +271,11 @@ impl<'a, R: Rows> Ledger<'a, R> {
         Ok(self.merged(stored, |task| task.path.is_within(path)))
     }
 
-    fn merged(&mut self, stored: Vec<TaskRow>, is_there: impl Fn(&TaskId) -> bool) -> Vec<TaskRow> {
+    fn merged(
+        &mut self,
+        stored: Vec<Arc<TaskRow>>,
+        is_there: impl Fn(&TaskId) -> bool,
+    ) -> Vec<Arc<TaskRow>> {
         for row in stored {
             self.tasks.learn(row.id.clone(), Some(row));
         }
@@ -279,7 +287,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
             .collect()
     }
 
-    pub(crate) fn find_timer(&mut self, run: &RunId, key: &str) -> Done<R, Option<TimerRow>> {
+    pub(crate) fn find_timer(&mut self, run: &RunId, key: &str) -> Done<R, Option<Arc<TimerRow>>> {
         let id = (run.clone(), key.to_owned());
         if self.timers.get(&id).is_none() {
             let found = self.rows.timer(run, key).map_err(Stop::Rows)?;
@@ -409,7 +417,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
             return Ok(());
         }
         self.act(Action::SetRun {
-            run: run.id,
+            run: run.id.clone(),
             status: RunStatus::Paused,
             reason: Some(reason.clone()),
             pause: Some(by),

@@ -10,6 +10,8 @@
 //! The cost of a command does not grow with the number of items of a foreach: a completed task
 //! touches itself, its item, the counters of its foreach, its run, and what it leads to.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::id::{RunId, TaskId};
@@ -72,14 +74,14 @@ impl From<Decision> for Changes {
 /// Rows as they are after some actions; each is inserted or put in the place of the one it had.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
-    pub runs: Vec<RunRow>,
+    pub runs: Vec<Arc<RunRow>>,
     /// What new runs were started with.
     pub inputs: Vec<(RunId, Value)>,
-    pub tasks: Vec<TaskRow>,
-    pub groups: Vec<GroupRow>,
-    pub items: Vec<ItemRow>,
+    pub tasks: Vec<Arc<TaskRow>>,
+    pub groups: Vec<Arc<GroupRow>>,
+    pub items: Vec<Arc<ItemRow>>,
     /// A timer that is gone is `None`.
-    pub timers: Vec<((RunId, String), Option<TimerRow>)>,
+    pub timers: Vec<((RunId, String), Option<Arc<TimerRow>>)>,
     /// Appended, in order.
     pub events: Vec<Event>,
     /// The outbox, in order.

@@ -9,6 +9,7 @@
 //! ended, and the item goes on from that step. The join and what follows it are then run again as well.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::config::StepType;
 use crate::engine::Stop;
@@ -76,7 +77,7 @@ impl<R: Rows> Ledger<'_, R> {
         let Some((group, index)) = group_of(&self.run, path) else {
             return Ok(None);
         };
-        let of = self.the_group(&group)?.of;
+        let of = self.the_group(&group)?.of.clone();
         Ok(of.map(|of| of.path.item(&of, index)))
     }
 
@@ -124,7 +125,7 @@ impl<R: Rows> Ledger<'_, R> {
                 && other.from == row.from
                 && came(&other) == came(&row)
             {
-                twins.insert(other.id);
+                twins.insert(other.id.clone());
             }
         }
         Ok(twins)
@@ -142,8 +143,8 @@ impl<R: Rows> Ledger<'_, R> {
             }
             open.extend(id.group().map(|(group, _)| group));
             if let Some(row) = self.find_task(&id)? {
-                open.extend(row.from);
-                open.extend(row.arrivals.into_iter().map(|arrival| arrival.from));
+                open.extend(row.from.clone());
+                open.extend(row.arrivals.clone().into_iter().map(|arrival| arrival.from));
             }
         }
         lineage.strangers.extend(seen);
@@ -180,14 +181,14 @@ impl<R: Rows> Ledger<'_, R> {
                 continue;
             };
             let mut kept = Vec::new();
-            for arrival in row.arrivals {
+            for arrival in row.arrivals.clone() {
                 if !self.came_of(&arrival.from, lineage)? {
                     kept.push(arrival);
                 }
             }
             fired.push((join.id.clone(), last.visit));
             if !kept.is_empty() {
-                let mut passed = row.passed;
+                let mut passed = row.passed.clone();
                 passed.retain(|(step, _)| *step != join.id);
                 let enter = Enter {
                     step: join.id.clone(),
@@ -283,9 +284,9 @@ impl<R: Rows> Ledger<'_, R> {
         let mut enter = Enter {
             step: foreach.step.clone(),
             path: path.clone(),
-            from: row.from,
+            from: row.from.clone(),
             failed: false,
-            passed: row.passed,
+            passed: row.passed.clone(),
         };
         mark(&mut enter.passed, passed);
         let again = self.revisit(step, &enter)?;
@@ -293,8 +294,10 @@ impl<R: Rows> Ledger<'_, R> {
         let items = items.map(|item| ItemRow {
             group: again.clone(),
             ..match item.status {
-                ItemStatus::Succeeded | ItemStatus::Failed if item.index != index => item,
-                _ => ItemRow::waiting(&again, item.index, item.value),
+                ItemStatus::Succeeded | ItemStatus::Failed if item.index != index => {
+                    Arc::unwrap_or_clone(item)
+                }
+                _ => ItemRow::waiting(&again, item.index, item.value.clone()),
             }
         });
         self.act(Action::ContinueGroup {
@@ -338,18 +341,18 @@ impl<R: Rows> Ledger<'_, R> {
             if group == *first {
                 return Ok(true);
             }
-            at = self.the_group(&group)?.of;
+            at = self.the_group(&group)?.of.clone();
         }
         Ok(false)
     }
 
     fn reopen_run(&mut self, task: &TaskId) -> Done<R> {
         let run = self.the_run()?;
-        match (run.status, run.pause) {
+        match (run.status, run.pause.clone()) {
             (RunStatus::Running, _) | (RunStatus::Paused, Some(Pause::Person)) => Ok(()),
             (RunStatus::Paused, _) => self.run_on(),
             _ => {
-                if let Some(parent) = run.parent {
+                if let Some(parent) = run.parent.clone() {
                     let message = format!(
                         "The run belongs to the subflow `{parent}`, which has gone on: run that again."
                     );
@@ -359,7 +362,7 @@ impl<R: Rows> Ledger<'_, R> {
                     )));
                 }
                 self.act(Action::SetRun {
-                    run: run.id,
+                    run: run.id.clone(),
                     status: RunStatus::Running,
                     reason: None,
                     pause: None,

@@ -4,6 +4,8 @@
 //! keyed lookups, and three small ranges that are read only where a foreach, a join or a whole run
 //! ends.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -353,38 +355,39 @@ pub enum ChildEnd {
 pub trait Rows {
     type Error;
 
-    fn run(&mut self, run: &RunId) -> Result<Option<RunRow>, Self::Error>;
+    fn run(&mut self, run: &RunId) -> Result<Option<Arc<RunRow>>, Self::Error>;
 
     /// What a run was started with. Asked for only where an expression reads it.
     fn input(&mut self, run: &RunId) -> Result<Option<Value>, Self::Error>;
 
-    fn task(&mut self, task: &TaskId) -> Result<Option<TaskRow>, Self::Error>;
+    fn task(&mut self, task: &TaskId) -> Result<Option<Arc<TaskRow>>, Self::Error>;
 
     /// How often a step was visited under a path: the highest `visit` there is, or 0.
     fn visits(&mut self, place: &Place) -> Result<u32, Self::Error>;
 
     /// The last visit of a step under a path that is completed.
-    fn completed(&mut self, place: &Place) -> Result<Option<TaskRow>, Self::Error>;
+    fn completed(&mut self, place: &Place) -> Result<Option<Arc<TaskRow>>, Self::Error>;
 
-    fn group(&mut self, group: &TaskId) -> Result<Option<GroupRow>, Self::Error>;
+    fn group(&mut self, group: &TaskId) -> Result<Option<Arc<GroupRow>>, Self::Error>;
 
-    fn item(&mut self, group: &TaskId, index: u32) -> Result<Option<ItemRow>, Self::Error>;
+    fn item(&mut self, group: &TaskId, index: u32) -> Result<Option<Arc<ItemRow>>, Self::Error>;
 
     /// Every item of a foreach, in order. Asked for once, when the foreach ends.
-    fn items(&mut self, group: &TaskId) -> Result<Vec<ItemRow>, Self::Error>;
+    fn items(&mut self, group: &TaskId) -> Result<Vec<Arc<ItemRow>>, Self::Error>;
 
     /// The outputs of some tasks, in their order. Asked for with [`Rows::items`].
     fn outputs(&mut self, tasks: &[TaskId]) -> Result<Vec<Option<Value>>, Self::Error>;
 
     /// Every task that has not ended and stands right under a path (not inside of its items).
     /// Asked for where branches are joined.
-    fn active(&mut self, run: &RunId, path: &Path) -> Result<Vec<TaskRow>, Self::Error>;
+    fn active(&mut self, run: &RunId, path: &Path) -> Result<Vec<Arc<TaskRow>>, Self::Error>;
 
     /// Every task that has not ended under a path and inside of its items. Asked for where
     /// something is cancelled, rerun or resumed.
-    fn active_within(&mut self, run: &RunId, path: &Path) -> Result<Vec<TaskRow>, Self::Error>;
+    fn active_within(&mut self, run: &RunId, path: &Path)
+    -> Result<Vec<Arc<TaskRow>>, Self::Error>;
 
-    fn timer(&mut self, run: &RunId, key: &str) -> Result<Option<TimerRow>, Self::Error>;
+    fn timer(&mut self, run: &RunId, key: &str) -> Result<Option<Arc<TimerRow>>, Self::Error>;
 }
 
 /// A step under a path: what visits are counted for.

@@ -188,13 +188,13 @@ impl<R: Rows> Ledger<'_, R> {
 
     fn tell_parent(&mut self, status: RunStatus, message: String) -> Result<(), Stop<R::Error>> {
         let run = self.the_run()?;
-        let Some(parent) = run.parent else {
+        let Some(parent) = run.parent.clone() else {
             return Ok(());
         };
         let end = match status {
             RunStatus::Completed => {
                 let result = match &run.result {
-                    Some(task) => self.the_task(task)?.output,
+                    Some(task) => self.the_task(task)?.output.clone(),
                     None => None,
                 };
                 ChildEnd::Completed {

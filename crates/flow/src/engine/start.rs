@@ -119,7 +119,7 @@ impl<R: Rows> Ledger<'_, R> {
             return Ok(());
         }
         self.belongs()?;
-        match timer.due {
+        match timer.due.clone() {
             Due::Timeout { task } => self.timed_out(&task),
             // Whoever fires it has started the child, or was told that it has.
             Due::StartChild { .. } => Ok(()),

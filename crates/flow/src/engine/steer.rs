@@ -43,7 +43,7 @@ impl<R: Rows> Ledger<'_, R> {
         }
         // A person's word counts more than a task's.
         self.act(Action::SetRun {
-            run: run.id,
+            run: run.id.clone(),
             status: RunStatus::Paused,
             reason: Some(reason.to_owned()),
             pause: Some(Pause::Person),

@@ -1,6 +1,10 @@
 //! Rows as they were and as they are: what was read, what was changed, and what that comes to.
+//!
+//! Rows are shared, and copied when they are changed: most are read many times on their way from
+//! the store through a batch into a decision, and few are changed.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Rows of one kind by their key. A row that is not here is not known; one that is `None` is known
 /// not to exist.
@@ -11,8 +15,17 @@ pub(crate) struct Table<K, T> {
 
 #[derive(Clone, Debug)]
 struct Slot<T> {
-    before: Option<T>,
-    now: Option<T>,
+    before: Option<Arc<T>>,
+    now: Option<Arc<T>>,
+}
+
+impl<T: PartialEq> Slot<T> {
+    fn is_changed(&self) -> bool {
+        match (&self.before, &self.now) {
+            (Some(before), Some(now)) => !Arc::ptr_eq(before, now) && before != now,
+            (before, now) => before.is_some() != now.is_some(),
+        }
+    }
 }
 
 impl<K: Ord, T> Default for Table<K, T> {
@@ -25,12 +38,13 @@ impl<K: Ord, T> Default for Table<K, T> {
 
 impl<K: Ord + Clone, T: Clone + PartialEq> Table<K, T> {
     /// What is known of a key; `None` when nothing is.
-    pub(crate) fn get(&self, key: &K) -> Option<Option<&T>> {
+    pub(crate) fn get(&self, key: &K) -> Option<Option<&Arc<T>>> {
         self.slots.get(key).map(|slot| slot.now.as_ref())
     }
 
     pub(crate) fn get_mut(&mut self, key: &K) -> Option<&mut T> {
-        self.slots.get_mut(key).and_then(|slot| slot.now.as_mut())
+        let slot = self.slots.get_mut(key)?;
+        slot.now.as_mut().map(Arc::make_mut)
     }
 
     /// Whether there is a row that was not there before.
@@ -40,14 +54,18 @@ impl<K: Ord + Clone, T: Clone + PartialEq> Table<K, T> {
     }
 
     /// What was found of a key, unless more is known already.
-    pub(crate) fn learn(&mut self, key: K, found: Option<T>) {
+    pub(crate) fn learn(&mut self, key: K, found: Option<Arc<T>>) {
         self.slots.entry(key).or_insert_with(|| Slot {
             before: found.clone(),
             now: found,
         });
     }
 
-    pub(crate) fn set(&mut self, key: K, now: Option<T>) {
+    pub(crate) fn put(&mut self, key: K, row: T) {
+        self.set(key, Some(Arc::new(row)));
+    }
+
+    pub(crate) fn set(&mut self, key: K, now: Option<Arc<T>>) {
         match self.slots.get_mut(&key) {
             Some(slot) => slot.now = now,
             None => {
@@ -56,7 +74,7 @@ impl<K: Ord + Clone, T: Clone + PartialEq> Table<K, T> {
         }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &T)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &Arc<T>)> {
         let slots = self.slots.iter();
         slots.filter_map(|(key, slot)| slot.now.as_ref().map(|now| (key, now)))
     }
@@ -64,26 +82,26 @@ impl<K: Ord + Clone, T: Clone + PartialEq> Table<K, T> {
     /// Forgets what is known of keys that are not to be kept.
     pub(crate) fn retain(&mut self, mut is_kept: impl FnMut(&K, Option<&T>) -> bool) {
         self.slots
-            .retain(|key, slot| is_kept(key, slot.now.as_ref()));
+            .retain(|key, slot| is_kept(key, slot.now.as_deref()));
     }
 
     /// The rows that are not what they were.
-    pub(crate) fn changed(&self) -> Vec<(K, Option<T>)> {
+    pub(crate) fn changed(&self) -> Vec<(K, Option<Arc<T>>)> {
         let slots = self.slots.iter();
-        let changed = slots.filter(|(_, slot)| slot.before != slot.now);
+        let changed = slots.filter(|(_, slot)| slot.is_changed());
         changed
             .map(|(key, slot)| (key.clone(), slot.now.clone()))
             .collect()
     }
 
     /// The rows that are not what they were; from now on they are.
-    pub(crate) fn flush(&mut self) -> Vec<(K, Option<T>)> {
-        let changed = self.changed();
-        for (key, now) in &changed {
-            if let Some(slot) = self.slots.get_mut(key) {
-                slot.before.clone_from(now);
-            }
-        }
-        changed
+    pub(crate) fn flush(&mut self) -> Vec<(K, Option<Arc<T>>)> {
+        let slots = self.slots.iter_mut();
+        let changed = slots.filter(|(_, slot)| slot.is_changed());
+        let flushed = changed.map(|(key, slot)| {
+            slot.before.clone_from(&slot.now);
+            (key.clone(), slot.now.clone())
+        });
+        flushed.collect()
     }
 }

@@ -88,7 +88,7 @@ impl<R: Rows> Ledger<'_, R> {
             ("output", _) => match &view.output {
                 Output::None => None,
                 Output::Is(value) => Some(value.clone()),
-                Output::Of(task) => self.find_task(task)?.and_then(|task| task.output),
+                Output::Of(task) => self.find_task(task)?.and_then(|task| task.output.clone()),
             },
             ("run", _) => {
                 let run = self.the_run()?;
@@ -101,7 +101,7 @@ impl<R: Rows> Ledger<'_, R> {
             ("index", Some((_, index))) => Some(json!(index)),
             ("total", Some((group, _))) => Some(json!(self.the_group(&group)?.total)),
             ("parentId", Some((group, _))) => Some(json!(group)),
-            ("parentId", None) => self.the_run()?.parent.map(|parent| json!(parent)),
+            ("parentId", None) => self.the_run()?.parent.clone().map(|parent| json!(parent)),
             _ => self.item_named(view, name)?,
         })
     }
@@ -118,7 +118,7 @@ impl<R: Rows> Ledger<'_, R> {
                 continue;
             };
             if self.the_step(&group.step)?.item_variable() == name {
-                return Ok(Some(self.the_item(&group, index)?.value));
+                return Ok(Some(self.the_item(&group, index)?.value.clone()));
             }
         }
         Ok(None)
@@ -184,7 +184,7 @@ impl<R: Rows> Ledger<'_, R> {
         };
         loop {
             if let Some(task) = self.completed(&place)? {
-                return Ok(task.output);
+                return Ok(task.output.clone());
             }
             match self.former(&place.path)? {
                 Some(path) => place.path = path,

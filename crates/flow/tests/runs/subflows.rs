@@ -128,7 +128,7 @@ fn whoever_saw_to_an_earlier_child_does_not_take_away_the_next() {
         stage.line(line);
     }
     // They come back after the step was tried again: with the child they knew, and its timer.
-    let flow::engine::Due::StartChild { child } = first.due else {
+    let flow::engine::Due::StartChild { child } = first.due.clone() else {
         panic!("{first:?}");
     };
     let start = flow::engine::Command::Start(flow::engine::Start {
@@ -139,8 +139,8 @@ fn whoever_saw_to_an_earlier_child_does_not_take_away_the_next() {
     let refusal = stage.execute(&start).unwrap_err();
     assert_eq!(json!(refusal.kind), "wrong_status", "{refusal}");
     let fire = flow::engine::Command::Fire {
-        run: first.run,
-        key: first.key,
+        run: first.run.clone(),
+        key: first.key.clone(),
     };
     let refusal = stage.execute(&fire).unwrap_err();
     assert_eq!(json!(refusal.kind), "no_such_timer", "{refusal}");

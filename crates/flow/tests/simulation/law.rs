@@ -332,8 +332,8 @@ fn tasks_of<'m>(memory: &'m Memory, run: &RunId) -> impl Iterator<Item = &'m Tas
         step: "".into(),
         visit: 0,
     };
-    let tasks = memory.tasks.range(first..).map(|(_, task)| task);
-    tasks.take_while(move |task| task.id.run == run)
+    let tasks = memory.tasks.range(first..).map(|(_, task)| &**task);
+    tasks.take_while(move |task: &&TaskRow| task.id.run == run)
 }
 
 fn onward(workflow: &Workflow, from: &StepId) -> HashSet<StepId> {

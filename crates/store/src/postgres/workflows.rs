@@ -20,7 +20,7 @@ use super::writing::{HINT, PUT, PUT_AND_HINT, numbers, strings};
 use super::{count, integer};
 use crate::error::Result;
 use crate::sqlite::Scrub;
-use crate::workflows::{Begun, Memory, Shelf, columns};
+use crate::workflows::{Begun, Kept, Memory, Shelf, columns};
 
 /// Hints are not given more often than this, in milliseconds: giving one makes commits wait for
 /// each other.
@@ -45,6 +45,8 @@ macro_rules! oldest {
 pub(super) struct Rows {
     pub(super) line: Line,
     pub(super) scrub: Option<Scrub>,
+    /// A key was taken out since the last transaction ended well.
+    pub(super) has_scrubbed: bool,
     /// The transaction has a run already: waiting for another one could close a circle.
     has_run: bool,
     /// Something was made ready that nobody was told of.
@@ -57,6 +59,7 @@ impl Rows {
         Rows {
             line,
             scrub,
+            has_scrubbed: false,
             has_run: false,
             has_news: false,
             hinted: None,
@@ -178,7 +181,7 @@ impl Shelf for Rows {
         })
     }
 
-    async fn finish(&mut self, changes: &Changes) -> Result<()> {
+    async fn finish(&mut self, changes: &Changes) -> Result<Kept> {
         self.has_news |= makes_ready(changes);
         let name = match (changes.is_empty(), self.is_to_hint()) {
             (true, true) => self.texts(HINT, Values::default()).await?.pop(),
@@ -186,7 +189,11 @@ impl Shelf for Rows {
             (false, true) => self.write_all(changes, PUT_AND_HINT).await?,
             (false, false) => self.write_all(changes, PUT).await?,
         };
-        self.line.commit(name).await
+        self.line.commit(name).await?;
+        Ok(match std::mem::take(&mut self.has_scrubbed) {
+            true => Kept::Scrubbed,
+            false => Kept::AsTheyWere,
+        })
     }
 
     async fn roll_back(&mut self) {
@@ -393,7 +400,7 @@ fn asking(claim: &Claim, now_ms: u64) -> Values {
 
 fn makes_ready(changes: &Changes) -> bool {
     let mut tasks = changes.tasks.iter();
-    tasks.any(TaskRow::is_claimable)
+    tasks.any(|row| row.is_claimable())
 }
 
 fn limit(max: usize) -> i64 {

@@ -1,5 +1,7 @@
 //! Rows of workflows go into PostgreSQL: all of them with one statement, each column as an array.
 
+use std::sync::Arc;
+
 use flow::engine::{Changes, TaskRow, TimerRow};
 use serde::Serialize;
 
@@ -33,27 +35,27 @@ impl Rows {
         Ok(names.into_iter().next())
     }
 
-    fn add_runs(&self, values: Values, changes: &Changes) -> Result<Values> {
+    fn add_runs(&mut self, values: Values, changes: &Changes) -> Result<Values> {
         let rows = &changes.runs;
         Ok(values
             .and(strings(rows.iter().map(|row| &row.id)))
             .and(strings(rows.iter().map(|row| &row.workflow)))
             .and(strings(rows.iter().map(|row| row.status.name())))
             .and(numbers(rows.iter().map(|row| row.created_ms)))
-            .and(self.bodies(rows)?))
+            .and(self.bodies(rows.iter().map(|row| &**row))?))
     }
 
-    fn add_tasks(&self, values: Values, rows: &[TaskRow]) -> Result<Values> {
-        let all: Vec<_> = rows.iter().map(columns::task).collect();
+    fn add_tasks(&mut self, values: Values, rows: &[Arc<TaskRow>]) -> Result<Values> {
+        let all: Vec<_> = rows.iter().map(|row| columns::task(row)).collect();
         let (ready, gone): (Vec<_>, Vec<_>) = rows
             .iter()
             .zip(&all)
             .partition(|(_, task)| task.ready_ms.is_some());
         let maybe = |number: Option<u64>| number.map(integer);
-        let assignees = |rows: &[&TaskRow]| -> Vec<Option<String>> {
+        let assignees = |rows: &[&Arc<TaskRow>]| -> Vec<Option<String>> {
             rows.iter().map(|row| row.assignee.clone()).collect()
         };
-        let waiting: Vec<&TaskRow> = ready.iter().map(|(row, _)| *row).collect();
+        let waiting: Vec<&Arc<TaskRow>> = ready.iter().map(|(row, _)| *row).collect();
         let values = values
             .and(strings(rows.iter().map(|row| &row.id)))
             .and(strings(rows.iter().map(|row| &row.id.run)))
@@ -66,7 +68,7 @@ impl Rows {
             .and(list(all.iter().map(|task| maybe(task.lease_ms))))
             .and(numbers(rows.iter().map(|row| row.fence)))
             .and(list(all.iter().map(|task| task.is_active)))
-            .and(self.bodies(rows)?)
+            .and(self.bodies(rows.iter().map(|row| &**row))?)
             .and(strings(waiting.iter().map(|row| &row.id)))
             .and(strings(waiting.iter().map(|row| &row.id.run)))
             .and(numbers(ready.iter().filter_map(|(_, task)| task.ready_ms)))
@@ -75,23 +77,23 @@ impl Rows {
         Ok(values)
     }
 
-    fn add_groups(&self, values: Values, changes: &Changes) -> Result<Values> {
+    fn add_groups(&mut self, values: Values, changes: &Changes) -> Result<Values> {
         let Changes { groups, items, .. } = changes;
         Ok(values
             .and(strings(groups.iter().map(|row| &row.id)))
-            .and(self.bodies(groups)?)
+            .and(self.bodies(groups.iter().map(|row| &**row))?)
             .and(strings(items.iter().map(|row| &row.group)))
             .and(numbers(items.iter().map(|row| u64::from(row.index))))
-            .and(self.bodies(items)?))
+            .and(self.bodies(items.iter().map(|row| &**row))?))
     }
 
-    fn add_timers(&self, values: Values, changes: &Changes) -> Result<Values> {
+    fn add_timers(&mut self, values: Values, changes: &Changes) -> Result<Values> {
         let gone = changes.timers.iter().filter(|(_, row)| row.is_none());
         let (runs, keys): (Vec<String>, Vec<String>) = gone
             .map(|((run, key), _)| (run.to_string(), key.clone()))
             .unzip();
         let rows = changes.timers.iter();
-        let rows: Vec<&TimerRow> = rows.filter_map(|(_, row)| row.as_ref()).collect();
+        let rows: Vec<&TimerRow> = rows.filter_map(|(_, row)| row.as_deref()).collect();
         Ok(values
             .and(runs)
             .and(keys)
@@ -101,7 +103,7 @@ impl Rows {
             .and(self.bodies(rows)?))
     }
 
-    fn add_events(&self, values: Values, changes: &Changes) -> Result<Values> {
+    fn add_events(&mut self, values: Values, changes: &Changes) -> Result<Values> {
         let events = &changes.events;
         Ok(values
             .and(strings(events.iter().map(|row| &row.run)))
@@ -111,16 +113,14 @@ impl Rows {
     }
 
     /// The documents of rows, with known keys taken out.
-    fn bodies<'r, T: Serialize + 'r>(
-        &self,
-        rows: impl IntoIterator<Item = &'r T>,
-    ) -> Result<Vec<String>> {
+    fn bodies<T: Serialize>(&mut self, rows: impl IntoIterator<Item = T>) -> Result<Vec<String>> {
         let bodies = rows.into_iter().map(|row| {
-            let body = serde_json::to_string(row).map_err(|cause| {
+            let body = serde_json::to_string(&row).map_err(|cause| {
                 let message = format!("a row cannot be written as JSON: {cause}. Report this.");
                 Error::new(Kind::Conflict, message)
             })?;
             let scrubbed = self.scrub.as_ref().and_then(|scrub| scrub(&body));
+            self.has_scrubbed |= scrubbed.is_some();
             Ok(scrubbed.unwrap_or(body))
         });
         bodies.collect()
@@ -166,8 +166,7 @@ macro_rules! put {
 
 pub(super) const PUT: &str = put!();
 pub(super) const PUT_AND_HINT: &str = concat!(put!(), ", pg_notify('drawloom_ready', '')");
-pub(super) const HINT: &str =
-    "SELECT pg_current_xact_id()::text, pg_notify('drawloom_ready', '')";
+pub(super) const HINT: &str = "SELECT pg_current_xact_id()::text, pg_notify('drawloom_ready', '')";
 const PUT_INPUTS: &str = "UPDATE workflow_runs SET input = new.input \
      FROM unnest($1::text[], $2::text[]) AS new (run, input) WHERE workflow_runs.id = new.run";
 

@@ -110,8 +110,7 @@ impl Store {
             connection: connected.map_err(|cause| self.fault().of(&cause))?,
             place: place.clone(),
             bytes_max: options.bytes_max,
-            scrub: options.scrub.clone(),
-            statements: writing::Statements::default(),
+            clerk: writing::Clerk::new(options.scrub.clone()),
             version: None,
         })
     }

@@ -14,10 +14,10 @@ use sqlx::query::Query;
 use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqliteRow};
 
 use super::fault::Fault;
-use super::writing::{GONE_NOTICES, Statements, Value as Column};
-use super::{Scrub, count, integer};
+use super::writing::Clerk;
+use super::{count, integer};
 use crate::error::Result;
-use crate::workflows::{Begun, Memory, Shelf, columns};
+use crate::workflows::{Begun, Kept, Memory, Shelf, columns};
 
 /// Begins, and asks whether another connection has written since it was asked last.
 macro_rules! begin {
@@ -42,8 +42,7 @@ pub(super) struct Rows {
     pub(super) connection: SqliteConnection,
     pub(super) place: PathBuf,
     pub(super) bytes_max: Option<u64>,
-    pub(super) scrub: Option<Scrub>,
-    pub(super) statements: Statements,
+    pub(super) clerk: Clerk,
     /// What SQLite calls the state of the file as this connection last saw it.
     pub(super) version: Option<i64>,
 }
@@ -176,8 +175,9 @@ impl Shelf for Rows {
         })
     }
 
-    async fn finish(&mut self, changes: &Changes) -> Result<()> {
-        self.write_and_commit(changes).await
+    async fn finish(&mut self, changes: &Changes) -> Result<Kept> {
+        self.write_and_commit(changes).await?;
+        Ok(self.clerk.kept())
     }
 
     async fn roll_back(&mut self) {
@@ -367,8 +367,7 @@ impl Shelf for Rows {
     }
 
     async fn acknowledge(&mut self, notices: &[u64]) -> Result<()> {
-        let rows = notices.iter().map(|id| vec![Column::of(*id)]);
-        self.put_all(GONE_NOTICES, rows.collect()).await
+        self.drop_notices(notices).await
     }
 
     async fn keep_text(&mut self, hash: &TextHash, source: &str, now_ms: u64) -> Result<()> {

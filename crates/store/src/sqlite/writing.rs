@@ -1,15 +1,21 @@
 //! Rows of workflows go into SQLite. Many rows are one statement with many places for values.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::future::{Future as _, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
 
-use flow::engine::{Changes, RunRow, TaskRow, TimerRow};
+use flow::RunId;
+use flow::engine::{Changes, Event, GroupRow, ItemRow, Notice, RunRow, TaskRow, TimerRow};
 use serde::Serialize;
 use sqlx::AssertSqlSafe;
+use sqlx::query::Query;
+use sqlx::sqlite::{Sqlite, SqliteArguments};
 
-use super::integer;
 use super::workflows::Rows;
+use super::{Scrub, integer};
 use crate::error::{Error, Kind, Result};
-use crate::workflows::columns;
+use crate::workflows::{Kept, columns};
 
 /// How many rows one statement takes, the most first: every number of rows is a sum of a few of
 /// these, and as many statements are prepared and no more.
@@ -19,6 +25,93 @@ const ROWS: [usize; 11] = [64, 32, 16, 8, 7, 6, 5, 4, 3, 2, 1];
 /// transactions as there are sums of large numbers.
 const ROWS_JOINED_MAX: usize = 16;
 
+impl Rows {
+    pub(super) async fn write_all(&mut self, changes: &Changes) -> Result<()> {
+        self.send(Load::of(changes)).await
+    }
+
+    pub(super) async fn write_and_commit(&mut self, changes: &Changes) -> Result<()> {
+        let mut load = Load::of(changes);
+        load.last = "COMMIT";
+        self.send(load).await
+    }
+
+    pub(super) async fn drop_notices(&mut self, notices: &[u64]) -> Result<()> {
+        let mut load = Load::default();
+        load.add(GONE_NOTICES, notices.iter().copied().map(Entry::GoneNotice));
+        self.send(load).await
+    }
+
+    async fn send(&mut self, mut load: Load<'_>) -> Result<()> {
+        let mut next = self.clerk.fill(&mut load)?;
+        while let Some(tray) = next {
+            let (done, filled) = {
+                let mut sending = pin!(tray.query().execute(&mut self.connection));
+                // SQLite is at work as soon as it was asked; meanwhile the next rows are made ready.
+                let early = poll_fn(|context| Poll::Ready(sending.as_mut().poll(context))).await;
+                let filled = self.clerk.fill(&mut load);
+                let done = match early {
+                    Poll::Ready(done) => done,
+                    Poll::Pending => sending.await,
+                };
+                (done, filled)
+            };
+            done.map_err(|cause| self.fault().of(&cause))?;
+            next = filled?;
+        }
+        Ok(())
+    }
+}
+
+/// Rows that are to be written, those of a kind together.
+#[derive(Default)]
+struct Load<'c> {
+    kinds: VecDeque<(Target, std::vec::IntoIter<Entry<'c>>)>,
+    /// What stands behind the last row.
+    last: &'static str,
+}
+
+/// One row that is to be written.
+enum Entry<'c> {
+    Run(&'c RunRow),
+    Input(&'c RunId, &'c serde_json::Value),
+    Task(&'c TaskRow),
+    Group(&'c GroupRow),
+    Item(&'c ItemRow),
+    GoneTimer(&'c RunId, &'c str),
+    Timer(&'c TimerRow),
+    Event(&'c Event),
+    Notice(&'c Notice),
+    GoneNotice(u64),
+}
+
+impl<'c> Load<'c> {
+    fn of(changes: &'c Changes) -> Load<'c> {
+        let mut load = Load::default();
+        load.add(RUNS, changes.runs.iter().map(|row| Entry::Run(row)));
+        let inputs = changes.inputs.iter();
+        load.add(INPUTS, inputs.map(|(run, input)| Entry::Input(run, input)));
+        load.add(TASKS, changes.tasks.iter().map(|row| Entry::Task(row)));
+        load.add(GROUPS, changes.groups.iter().map(|row| Entry::Group(row)));
+        load.add(ITEMS, changes.items.iter().map(|row| Entry::Item(row)));
+        let gone = changes.timers.iter().filter(|(_, row)| row.is_none());
+        let gone = gone.map(|((run, key), _)| Entry::GoneTimer(run, key));
+        load.add(GONE_TIMERS, gone);
+        let timers = changes.timers.iter().filter_map(|(_, row)| row.as_deref());
+        load.add(TIMERS, timers.map(Entry::Timer));
+        load.add(EVENTS, changes.events.iter().map(Entry::Event));
+        load.add(NOTICES, changes.notices.iter().map(Entry::Notice));
+        load
+    }
+
+    fn add(&mut self, target: Target, rows: impl Iterator<Item = Entry<'c>>) {
+        let rows: Vec<Entry<'c>> = rows.collect();
+        if !rows.is_empty() {
+            self.kinds.push_back((target, rows.into_iter()));
+        }
+    }
+}
+
 /// Statements on their way to SQLite. Small ones wait for each other and go together, because each
 /// trip to SQLite's thread and back costs as much as several of them.
 #[derive(Default)]
@@ -27,129 +120,121 @@ struct Tray {
     values: Vec<Value>,
 }
 
-impl Rows {
-    pub(super) async fn write_all(&mut self, changes: &Changes) -> Result<()> {
-        let mut tray = Tray::default();
-        self.gather(&mut tray, changes).await?;
-        self.send(&mut tray).await
-    }
-
-    pub(super) async fn write_and_commit(&mut self, changes: &Changes) -> Result<()> {
-        let mut tray = Tray::default();
-        self.gather(&mut tray, changes).await?;
-        tray.sql.push_str("COMMIT");
-        self.send(&mut tray).await
-    }
-
-    /// Each kind of row with a few statements, or none.
-    async fn gather(&mut self, tray: &mut Tray, changes: &Changes) -> Result<()> {
-        let runs = self.documents(&changes.runs, run_columns)?;
-        self.put(tray, RUNS, runs).await?;
-        let inputs = self.documents(changes.inputs.iter().map(|(_, input)| input), |_, body| {
-            vec![body]
-        })?;
-        let inputs = changes
-            .inputs
-            .iter()
-            .zip(inputs)
-            .map(|((run, _), mut row)| {
-                row.push(text(run));
-                row
-            });
-        self.put(tray, INPUTS, inputs.collect()).await?;
-        let tasks = self.documents(&changes.tasks, task_columns)?;
-        self.put(tray, TASKS, tasks).await?;
-        let groups = self.documents(&changes.groups, |row, body| vec![text(&row.id), body])?;
-        self.put(tray, GROUPS, groups).await?;
-        let items = self.documents(&changes.items, |row, body| {
-            vec![text(&row.group), Value::Integer(i64::from(row.index)), body]
-        })?;
-        self.put(tray, ITEMS, items).await?;
-        let gone = changes.timers.iter().filter(|(_, row)| row.is_none());
-        let gone = gone.map(|((run, key), _)| vec![text(run), text(key)]);
-        self.put(tray, GONE_TIMERS, gone.collect()).await?;
-        let timers = changes.timers.iter().filter_map(|(_, row)| row.as_ref());
-        let timers = self.documents(timers, |row: &TimerRow, body| {
-            vec![text(&row.run), text(&row.key), Value::of(row.at_ms), body]
-        })?;
-        self.put(tray, TIMERS, timers).await?;
-        let events = self.documents(&changes.events, |row, body| {
-            vec![text(&row.run), Value::of(row.seq), body]
-        })?;
-        self.put(tray, EVENTS, events).await?;
-        let notices = self.documents(&changes.notices, |_, body| vec![body])?;
-        self.put(tray, NOTICES, notices).await
-    }
-
-    pub(super) async fn put_all(&mut self, target: Target, rows: Vec<Vec<Value>>) -> Result<()> {
-        let mut tray = Tray::default();
-        self.put(&mut tray, target, rows).await?;
-        self.send(&mut tray).await
-    }
-
-    async fn put(&mut self, tray: &mut Tray, target: Target, rows: Vec<Vec<Value>>) -> Result<()> {
-        let mut rows = rows.into_iter();
-        while rows.len() > 0 {
-            let fits = |size: &&usize| **size <= rows.len();
-            let size = ROWS.iter().find(fits).copied().unwrap_or(1);
-            let is_large = size > ROWS_JOINED_MAX;
-            if is_large {
-                self.send(tray).await?;
-            }
-            tray.sql.push_str(self.statements.of(target, size));
-            tray.values.extend(rows.by_ref().take(size).flatten());
-            if is_large {
-                self.send(tray).await?;
-            }
-        }
-        Ok(())
-    }
-
-    async fn send(&mut self, tray: &mut Tray) -> Result<()> {
-        let Tray { sql, values } = std::mem::take(tray);
-        if sql.is_empty() {
-            return Ok(());
-        }
-        let mut query = sqlx::query(AssertSqlSafe(sql));
-        for value in values {
+impl Tray {
+    fn query(self) -> Query<'static, Sqlite, SqliteArguments> {
+        let mut query = sqlx::query(AssertSqlSafe(self.sql));
+        for value in self.values {
             query = match value {
                 Value::Text(text) => query.bind(text),
                 Value::Integer(number) => query.bind(number),
                 Value::Nothing => query.bind(None::<i64>),
             };
         }
-        let done = query.execute(&mut self.connection).await;
-        done.map_err(|cause| self.fault().of(&cause))?;
+        query
+    }
+}
+
+/// Writes rows out as values of statements.
+pub(super) struct Clerk {
+    statements: Statements,
+    scrub: Option<Scrub>,
+    /// A key was taken out since it was last asked.
+    has_scrubbed: bool,
+}
+
+impl Clerk {
+    pub(super) fn new(scrub: Option<Scrub>) -> Clerk {
+        Clerk {
+            statements: Statements::default(),
+            scrub,
+            has_scrubbed: false,
+        }
+    }
+
+    /// What became of everything since this was last asked.
+    pub(super) fn kept(&mut self) -> Kept {
+        match std::mem::take(&mut self.has_scrubbed) {
+            true => Kept::Scrubbed,
+            false => Kept::AsTheyWere,
+        }
+    }
+
+    /// The next statements of a load.
+    fn fill(&mut self, load: &mut Load<'_>) -> Result<Option<Tray>> {
+        let mut tray = Tray::default();
+        while let Some((target, rows)) = load.kinds.front_mut() {
+            let fits = |size: &&usize| **size <= rows.len();
+            let Some(size) = ROWS.iter().find(fits).copied() else {
+                load.kinds.pop_front();
+                continue;
+            };
+            let is_large = size > ROWS_JOINED_MAX;
+            if is_large && !tray.sql.is_empty() {
+                return Ok(Some(tray));
+            }
+            tray.sql.push_str(self.statements.of(*target, size));
+            for row in rows.by_ref().take(size) {
+                self.write_out(row, &mut tray.values)?;
+            }
+            if is_large {
+                return Ok(Some(tray));
+            }
+        }
+        tray.sql.push_str(std::mem::take(&mut load.last));
+        Ok((!tray.sql.is_empty()).then_some(tray))
+    }
+
+    fn write_out(&mut self, row: Entry<'_>, values: &mut Vec<Value>) -> Result<()> {
+        match row {
+            Entry::Run(row) => values.extend([
+                text(&row.id),
+                text(&row.workflow),
+                text(&row.status.name()),
+                Value::of(row.created_ms),
+                self.body(row)?,
+            ]),
+            Entry::Input(run, input) => values.extend([self.body(input)?, text(run)]),
+            Entry::Task(row) => values.extend(task_columns(row, self.body(row)?)),
+            Entry::Group(row) => values.extend([text(&row.id), self.body(row)?]),
+            Entry::Item(row) => {
+                let index = Value::Integer(i64::from(row.index));
+                values.extend([text(&row.group), index, self.body(row)?]);
+            }
+            Entry::GoneTimer(run, key) => values.extend([text(run), text(&key)]),
+            Entry::Timer(row) => {
+                let at_ms = Value::of(row.at_ms);
+                values.extend([text(&row.run), text(&row.key), at_ms, self.body(row)?]);
+            }
+            Entry::Event(row) => {
+                values.extend([text(&row.run), Value::of(row.seq), self.body(row)?]);
+            }
+            Entry::Notice(row) => values.push(self.body(row)?),
+            Entry::GoneNotice(id) => values.push(Value::of(id)),
+        }
         Ok(())
     }
 
-    /// The columns of rows, each with its document, from which known keys are taken out.
-    fn documents<'r, T: Serialize + 'r>(
-        &self,
-        rows: impl IntoIterator<Item = &'r T>,
-        columns: impl Fn(&T, Value) -> Vec<Value>,
-    ) -> Result<Vec<Vec<Value>>> {
-        let rows = rows.into_iter().map(|row| {
-            let body = serde_json::to_string(row).map_err(|cause| {
-                let message = format!("a row cannot be written as JSON: {cause}. Report this.");
-                Error::new(Kind::Conflict, message)
-            })?;
-            let scrubbed = self.scrub.as_ref().and_then(|scrub| scrub(&body));
-            Ok(columns(row, Value::Text(scrubbed.unwrap_or(body))))
-        });
-        rows.collect()
+    /// The document of a row, from which known keys are taken out.
+    fn body<T: Serialize>(&mut self, row: &T) -> Result<Value> {
+        let body = serde_json::to_string(row).map_err(|cause| {
+            let message = format!("a row cannot be written as JSON: {cause}. Report this.");
+            Error::new(Kind::Conflict, message)
+        })?;
+        let scrubbed = self.scrub.as_ref().and_then(|scrub| scrub(&body));
+        self.has_scrubbed |= scrubbed.is_some();
+        Ok(Value::Text(scrubbed.unwrap_or(body)))
     }
 }
 
 /// What goes into one column of one row.
-pub(super) enum Value {
+enum Value {
     Text(String),
     Integer(i64),
     Nothing,
 }
 
 impl Value {
-    pub(super) fn of(count: u64) -> Value {
+    fn of(count: u64) -> Value {
         Value::Integer(integer(count))
     }
 
@@ -164,7 +249,7 @@ fn text(value: &impl ToString) -> Value {
 
 /// Where rows go: a statement around as many `row`s as there are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Target {
+struct Target {
     head: &'static str,
     row: &'static str,
     tail: &'static str,
@@ -172,7 +257,7 @@ pub(super) struct Target {
 
 /// The statements that were written out already.
 #[derive(Default)]
-pub(super) struct Statements(HashMap<(Target, usize), String>);
+struct Statements(HashMap<(Target, usize), String>);
 
 impl Statements {
     fn of(&mut self, target: Target, rows: usize) -> &str {
@@ -231,25 +316,15 @@ const NOTICES: Target = Target {
     row: "(?)",
     tail: "",
 };
-pub(super) const GONE_NOTICES: Target = Target {
+const GONE_NOTICES: Target = Target {
     head: "DELETE FROM workflow_notices WHERE id IN (",
     row: "?",
     tail: ")",
 };
 
-fn run_columns(row: &RunRow, body: Value) -> Vec<Value> {
-    vec![
-        text(&row.id),
-        text(&row.workflow),
-        text(&row.status.name()),
-        Value::of(row.created_ms),
-        body,
-    ]
-}
-
-fn task_columns(row: &TaskRow, body: Value) -> Vec<Value> {
+fn task_columns(row: &TaskRow, body: Value) -> [Value; 11] {
     let task = columns::task(row);
-    vec![
+    [
         text(&row.id),
         text(&row.id.run),
         text(&row.id.path),

@@ -18,7 +18,8 @@ use flow::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-use super::shelf::{Memory, Shelf};
+use super::recent::Recent;
+use super::shelf::{Kept, Memory, Shelf};
 use super::texts::Texts;
 use crate::error::{Error, Kind, Result};
 
@@ -57,6 +58,7 @@ pub(super) struct Desk<S> {
     pub(super) clock: Arc<dyn Clock>,
     /// What is known from the transactions before, so that the next one need not ask.
     pub(super) known: Batch,
+    pub(super) recent: Recent,
 }
 
 impl<S: Shelf> Desk<S> {
@@ -139,13 +141,16 @@ impl<S: Shelf> Desk<S> {
                 batch.doubt();
                 // Only a turn decides nothing by what changes without an event, which a lease does.
                 let others = orders.iter().filter(|order| claim_of(order).is_none());
-                others
-                    .flat_map(runs_of)
-                    .for_each(|run| batch.forget(run));
+                others.flat_map(runs_of).for_each(|run| batch.forget(run));
             }
         }
         let answers = self.decide_all(&mut batch, orders, begun.ready).await?;
-        self.shelf.finish(&batch.flush()).await?;
+        let changes = batch.flush();
+        if self.shelf.finish(&changes).await? == Kept::Scrubbed {
+            // What is kept is not what is known.
+            return Ok((Batch::new(), answers));
+        }
+        self.recent.keep(changes.events);
         batch.settle();
         Ok((batch, answers))
     }
@@ -279,7 +284,7 @@ impl<S: Shelf> Desk<S> {
             }
         };
         Ok(Some(Claimed {
-            task: row,
+            task: Arc::unwrap_or_clone(row),
             workflow,
             state,
             run_spent,

@@ -5,6 +5,7 @@
 
 pub(crate) mod columns;
 mod desk;
+mod recent;
 mod shelf;
 mod texts;
 
@@ -21,9 +22,10 @@ use tokio::sync::{Mutex, Notify, mpsc, oneshot};
 use tokio::task::AbortHandle;
 
 use desk::{Answer, Answered, Desk, Order};
+use recent::Recent;
 use texts::Texts;
 
-pub(crate) use shelf::{Begun, Memory, Shelf};
+pub(crate) use shelf::{Begun, Kept, Memory, Shelf};
 
 /// How many orders may wait for the desk; whoever comes then waits with theirs.
 const QUEUE_MAX: usize = 4_096;
@@ -33,6 +35,7 @@ pub(crate) struct Workflows<S> {
     orders: mpsc::Sender<(Order, Answered)>,
     reading: Arc<Mutex<S>>,
     texts: Texts,
+    recent: Recent,
     clock: Arc<dyn Clock>,
     bell: Option<Bell>,
 }
@@ -65,18 +68,21 @@ impl<S: Shelf> Workflows<S> {
     /// Opens the desk on one connection, and reads on the other. Must be called inside a runtime.
     pub(crate) fn open(writing: S, reading: S, clock: Arc<dyn Clock>) -> Workflows<S> {
         let texts = Texts::default();
+        let recent = Recent::default();
         let (orders, queue) = mpsc::channel(QUEUE_MAX);
         let desk = Desk {
             shelf: writing,
             texts: texts.clone(),
             clock: Arc::clone(&clock),
             known: Batch::new(),
+            recent: recent.clone(),
         };
         tokio::spawn(desk.serve(queue));
         Workflows {
             orders,
             reading: Arc::new(Mutex::new(reading)),
             texts,
+            recent,
             clock,
             bell: None,
         }
@@ -289,6 +295,10 @@ impl<S: Shelf> Store for Workflows<S> {
 
     fn events<'a>(&'a self, run: &'a RunId, after: u64, max: usize) -> Stored<'a, Vec<Event>> {
         Box::pin(async move {
+            let recent = self.recent.after(run, after, max);
+            if !recent.is_empty() {
+                return Ok(recent);
+            }
             let mut shelf = self.reading.lock().await;
             Ok(shelf.events(run, after, max).await?)
         })

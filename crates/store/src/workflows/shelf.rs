@@ -28,6 +28,14 @@ pub(crate) enum Memory {
     IsInDoubt,
 }
 
+/// What became of rows that were written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    AsTheyWere,
+    /// Known keys were taken out of some.
+    Scrubbed,
+}
+
 /// One connection to a database, inside a transaction or not.
 pub(crate) trait Shelf: Send + 'static {
     /// Begins a transaction, which may go on with a claim at this time.
@@ -38,7 +46,8 @@ pub(crate) trait Shelf: Send + 'static {
     ) -> impl Future<Output = Result<Begun>> + Send;
 
     /// Writes the last of it, and what is written since `begin` is on the disk, all of it.
-    fn finish(&mut self, changes: &Changes) -> impl Future<Output = Result<()>> + Send;
+    /// Says what became of all that.
+    fn finish(&mut self, changes: &Changes) -> impl Future<Output = Result<Kept>> + Send;
 
     /// What is written since `begin` never was.
     fn roll_back(&mut self) -> impl Future<Output = ()> + Send;

@@ -3,8 +3,9 @@
 //! Three shapes of workflow, with steps that do nothing but return a small JSON, every one of them on the
 //! disk before it counts: a chain, a fan-out with a join, a loop. Starting the runs is inside everybody's
 //! time, making tables inside nobody's. The contenders take turns, round after round, each in a fresh
-//! folder or database on the same disk, and the median counts. The peers time themselves without their
-//! start-up; ours is timed from outside with it.
+//! folder or database on the same disk, and the median counts. The peers and the floor time themselves,
+//! without start and end of their processes; ours is timed from before its processes start to the end
+//! that the last run has in the database.
 
 mod alone;
 mod disk;

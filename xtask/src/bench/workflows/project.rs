@@ -83,15 +83,16 @@ impl Project<'_> {
         command
     }
 
-    /// One process starts the run and works until it has ended.
+    /// One process starts the run and works until it has ended. The time is from before the process
+    /// to the end that the run has in the database.
     pub(super) fn start_and_wait(&self, job: Job) -> Result<Figures> {
         self.write_input(job)?;
-        let began = Instant::now();
+        let clock = now_ms()?;
         let mut command = self.start(job, INPUT);
         command.arg("--wait");
         let cost = measure::run(&mut command, &self.folder.join("log.txt"))?;
-        let took = began.elapsed();
-        self.ended(1)?.context("the run has not ended")?;
+        let ended_ms = self.ended(1)?.context("the run has not ended")?;
+        let took = Duration::from_millis(ended_ms.saturating_sub(clock));
         Ok(Figures {
             speed: Speed::of(job, took),
             cpu: Some(cost.cpu),
