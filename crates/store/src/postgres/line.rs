@@ -49,6 +49,35 @@ impl Values {
     }
 }
 
+/// How a transaction is known again by somebody else than its connection.
+pub(super) struct Mark {
+    name: String,
+    witness: Option<Witness>,
+}
+
+/// An event that only this transaction can have written.
+pub(super) struct Witness {
+    pub(super) run: String,
+    pub(super) seq: i64,
+    pub(super) body: String,
+}
+
+impl Mark {
+    pub(super) fn new(name: String, witness: Option<Witness>) -> Mark {
+        Mark { name, witness }
+    }
+}
+
+/// What is done if nobody answers a commit.
+pub(super) enum Doubt {
+    /// It is taken for lost: doing the same again changes nothing.
+    Harmless,
+    /// The transaction is looked for.
+    Named(Mark),
+    /// The transaction is looked for by the name that it has at its end.
+    Unnamed,
+}
+
 /// The server's time: all processes that share a database see the same. Between two askings it goes
 /// on with this machine's steady clock, so that setting the other one changes nothing.
 pub(super) struct ServerClock {
@@ -174,31 +203,26 @@ impl Line {
         Ok(())
     }
 
-    /// Commits the transaction, whose name is asked for if it is not known. If nobody answers, it is
-    /// found out whether it happened.
-    pub(super) async fn commit(&mut self, name: Option<String>) -> Result<()> {
-        const NAME: &str = "SELECT pg_current_xact_id_if_assigned()::text";
-        let name = match name {
-            Some(name) => Some(name),
-            None => {
-                let named = self.fetch(NAME, Values::default()).await;
-                match named.and_then(|rows| self.first::<Option<String>>(&rows)) {
-                    Ok(name) => name.flatten(),
-                    Err(error) => {
-                        self.roll_back().await;
-                        return Err(error);
-                    }
+    /// Commits the transaction.
+    pub(super) async fn commit(&mut self, doubt: Doubt) -> Result<()> {
+        let doubt = match doubt {
+            Doubt::Unnamed => match self.name().await {
+                Ok(named) => named,
+                Err(error) => {
+                    self.roll_back().await;
+                    return Err(error);
                 }
-            }
+            },
+            doubt => doubt,
         };
         let committed = self.fetch("COMMIT", Values::default()).await;
         self.is_open = false;
-        match (committed, name) {
+        match (committed, doubt) {
             (Ok(_), _) => Ok(()),
-            // Nothing was written: there is nothing to be in doubt about.
-            (Err(error), None) if error.kind() == Kind::Lost => Ok(()),
-            (Err(error), Some(name)) if error.kind() == Kind::Lost && self.connection.is_none() => {
-                self.look(&name).await
+            (Err(error), Doubt::Named(mark))
+                if error.kind() == Kind::Lost && self.connection.is_none() =>
+            {
+                self.look(&mark).await
             }
             (Err(error), _) => {
                 self.roll_back().await;
@@ -207,21 +231,26 @@ impl Line {
         }
     }
 
+    /// A transaction that has no name has written nothing.
+    async fn name(&mut self) -> Result<Doubt> {
+        const NAME: &str = "SELECT pg_current_xact_id_if_assigned()::text";
+        let rows = self.fetch(NAME, Values::default()).await?;
+        let name = self.first::<Option<String>>(&rows)?.flatten();
+        Ok(name.map_or(Doubt::Harmless, |name| Doubt::Named(Mark::new(name, None))))
+    }
+
     /// What became of a transaction whose commit nobody answered.
-    async fn look(&mut self, name: &str) -> Result<()> {
-        const STATUS: &str = "SELECT pg_xact_status($1::text::xid8)";
+    async fn look(&mut self, mark: &Mark) -> Result<()> {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_millis(LOOK_MS_MAX) {
-            let looked = self.fetch(STATUS, Values::of(name)).await;
-            let status = looked.and_then(|rows| self.first::<Option<String>>(&rows));
-            match status.ok().flatten().flatten().as_deref() {
-                Some("committed") => return Ok(()),
-                Some("aborted") => {
+            match self.is_committed(mark).await {
+                Ok(Some(true)) => return Ok(()),
+                Ok(Some(false)) => {
                     let message = format!("{} was lost before a commit.", self.fault.place);
                     return Err(Error::new(Kind::Lost, message));
                 }
                 // It may still be under way, or the server may.
-                _ => tokio::time::sleep(Duration::from_millis(LOOK_MS)).await,
+                Ok(None) | Err(_) => tokio::time::sleep(Duration::from_millis(LOOK_MS)).await,
             }
         }
         Err(Error::new(
@@ -232,6 +261,29 @@ impl Line {
                 self.fault.place
             ),
         ))
+    }
+
+    /// Nothing while it is still under way.
+    async fn is_committed(&mut self, mark: &Mark) -> Result<Option<bool>> {
+        // A server that has died forgets the newest names, and then gives them to others.
+        const STATUS: &str = "SELECT CASE WHEN $1::text::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) \
+             THEN 'aborted' ELSE pg_xact_status($1::text::xid8) END";
+        const WITNESS: &str =
+            "SELECT body FROM workflow_events WHERE run = $1 AND seq = $2 AND body = $3";
+        let rows = self.fetch(STATUS, Values::of(mark.name.as_str())).await?;
+        let status = self.first::<Option<String>>(&rows)?.flatten();
+        match (status.as_deref(), &mark.witness) {
+            (Some("committed"), None) => Ok(Some(true)),
+            (Some("committed"), Some(witness)) => {
+                let values = Values::of(witness.run.as_str())
+                    .and(witness.seq)
+                    .and(witness.body.as_str());
+                let found = self.fetch(WITNESS, values).await?;
+                Ok(Some(!found.is_empty()))
+            }
+            (Some("aborted"), _) => Ok(Some(false)),
+            _ => Ok(None),
+        }
     }
 
     pub(super) async fn roll_back(&mut self) {

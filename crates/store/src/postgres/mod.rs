@@ -25,7 +25,7 @@ use crate::error::{Error, Kind, Result};
 use crate::sqlite::Scrub;
 use crate::workflows::{Bell, Workflows};
 use fault::Fault;
-use line::{Line, ServerClock, Values};
+use line::{Doubt, Line, ServerClock, Values};
 use workflows::Rows;
 
 /// How long a statement waits for a row that another transaction has, in milliseconds.
@@ -284,7 +284,7 @@ async fn change_once(line: &mut Line, sql: &'static str, values: Values) -> Resu
     line.begin().await?;
     match line.fetch(sql, values).await {
         Ok(rows) => {
-            line.commit(None).await?;
+            line.commit(Doubt::Unnamed).await?;
             Ok(rows)
         }
         Err(error) => {
@@ -312,7 +312,7 @@ async fn change_all_once(
             }
         }
     }
-    line.commit(None).await?;
+    line.commit(Doubt::Unnamed).await?;
     Ok(None)
 }
 

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::line::{Line, Values};
+use super::line::{Doubt, Line, Values};
 use super::writing::{HINT, PUT, PUT_AND_HINT, numbers, strings};
 use super::{count, integer};
 use crate::error::Result;
@@ -183,13 +183,16 @@ impl Shelf for Rows {
 
     async fn finish(&mut self, changes: &Changes) -> Result<Kept> {
         self.has_news |= makes_ready(changes);
-        let name = match (changes.is_empty(), self.is_to_hint()) {
-            (true, true) => self.texts(HINT, Values::default()).await?.pop(),
-            (true, false) => None,
+        let doubt = match (changes.is_empty(), self.is_to_hint()) {
+            (true, true) => {
+                self.line.fetch(HINT, Values::default()).await?;
+                Doubt::Harmless
+            }
+            (true, false) => Doubt::Harmless,
             (false, true) => self.write_all(changes, PUT_AND_HINT).await?,
             (false, false) => self.write_all(changes, PUT).await?,
         };
-        self.line.commit(name).await?;
+        self.line.commit(doubt).await?;
         Ok(match std::mem::take(&mut self.has_scrubbed) {
             true => Kept::Scrubbed,
             false => Kept::AsTheyWere,

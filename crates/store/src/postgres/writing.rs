@@ -6,24 +6,35 @@ use flow::engine::{Changes, TaskRow, TimerRow};
 use serde::Serialize;
 
 use super::integer;
-use super::line::Values;
+use super::line::{Doubt, Mark, Values, Witness};
 use super::workflows::Rows;
 use crate::error::{Error, Kind, Result};
 use crate::workflows::columns;
 
 impl Rows {
     /// Every kind of row in one statement, because each takes a trip to the server and back. Gives
-    /// the name of the transaction.
+    /// what is done if nobody answers the commit.
     pub(super) async fn write_all(
         &mut self,
         changes: &Changes,
         sql: &'static str,
-    ) -> Result<Option<String>> {
+    ) -> Result<Doubt> {
         let values = self.add_runs(Values::default(), changes)?;
         let values = self.add_tasks(values, &changes.tasks)?;
         let values = self.add_groups(values, changes)?;
         let values = self.add_timers(values, changes)?;
-        let values = self.add_events(values, changes)?;
+        let events = self.bodies(&changes.events)?;
+        let witness = changes.events.last().zip(events.last());
+        let witness = witness.map(|(event, body)| Witness {
+            run: event.run.to_string(),
+            seq: integer(event.seq),
+            body: body.clone(),
+        });
+        let values = values
+            .and(strings(changes.events.iter().map(|row| &row.run)))
+            .and(numbers(changes.events.iter().map(|row| row.seq)))
+            .and(events)
+            .and(self.bodies(&changes.notices)?);
         let named = self.line.fetch(sql, values).await?;
         if !changes.inputs.is_empty() {
             // A row that a statement makes is not seen by that statement.
@@ -32,7 +43,11 @@ impl Rows {
             self.line.fetch(PUT_INPUTS, values).await?;
         }
         let names: Vec<String> = self.line.column(&named, 0)?;
-        Ok(names.into_iter().next())
+        Ok(match (names.into_iter().next(), witness) {
+            (Some(name), Some(witness)) => Doubt::Named(Mark::new(name, Some(witness))),
+            // Whatever happens to a run is an event. The rest can be done twice.
+            _ => Doubt::Harmless,
+        })
     }
 
     fn add_runs(&mut self, values: Values, changes: &Changes) -> Result<Values> {
@@ -103,15 +118,6 @@ impl Rows {
             .and(self.bodies(rows)?))
     }
 
-    fn add_events(&mut self, values: Values, changes: &Changes) -> Result<Values> {
-        let events = &changes.events;
-        Ok(values
-            .and(strings(events.iter().map(|row| &row.run)))
-            .and(numbers(events.iter().map(|row| row.seq)))
-            .and(self.bodies(events)?)
-            .and(self.bodies(&changes.notices)?))
-    }
-
     /// The documents of rows, with known keys taken out.
     fn bodies<T: Serialize>(&mut self, rows: impl IntoIterator<Item = T>) -> Result<Vec<String>> {
         let bodies = rows.into_iter().map(|row| {
@@ -166,7 +172,7 @@ macro_rules! put {
 
 pub(super) const PUT: &str = put!();
 pub(super) const PUT_AND_HINT: &str = concat!(put!(), ", pg_notify('drawloom_ready', '')");
-pub(super) const HINT: &str = "SELECT pg_current_xact_id()::text, pg_notify('drawloom_ready', '')";
+pub(super) const HINT: &str = "SELECT pg_notify('drawloom_ready', '')";
 const PUT_INPUTS: &str = "UPDATE workflow_runs SET input = new.input \
      FROM unnest($1::text[], $2::text[]) AS new (run, input) WHERE workflow_runs.id = new.run";
 

@@ -10,6 +10,7 @@
 )]
 
 mod cluster;
+mod cut;
 mod place;
 mod stage;
 mod working;

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use agent::Clock;
 use flow::engine::Start;
-use flow::{StoreErrorKind, TextHash};
+use flow::{RunId, StoreErrorKind, TextHash};
 use serde_json::json;
 use sqlx::Connection as _;
 use store::{Kind, Postgres, PostgresOptions};
 
 use crate::cluster::{Cluster, Flush};
+use crate::cut::Cut;
 use crate::place::{self, Now};
 use crate::whole_runs::{CHAIN, FAN};
 use crate::working::{begin, claim, hold_to_events, report, work_beside};
@@ -193,4 +194,32 @@ async fn tables_of_a_newer_version_are_left_alone() {
     };
     let error = Postgres::open(&address, options).await.unwrap_err();
     assert_eq!(error.kind(), Kind::Newer, "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_the_server_died_with_is_not_taken_for_another_s() {
+    let mut cluster = Cluster::start(Flush::No).await;
+    let address = cluster.database("forgotten").await;
+    let direct = place::postgres(&address).await;
+    let workflow = direct.keep_workflow(CHAIN).await.unwrap();
+    let cut = Cut::between(cluster.folder());
+    let store = place::postgres(&cut.address(&address, cluster.folder())).await;
+    cut.arm();
+    let starting = tokio::spawn(async move {
+        let start = Start::new("r1", json!({}));
+        store.start(&workflow, start).await
+    });
+    cut.was_made().await;
+    cluster.kill().await;
+    cluster.run().await;
+    // Its name goes to one of these.
+    let mut connection = cluster.connect("forgotten").await.unwrap();
+    for _ in 0..20 {
+        let burnt = sqlx::query("SELECT pg_current_xact_id()::text");
+        burnt.execute(&mut connection).await.unwrap();
+    }
+    cut.mend();
+    starting.await.unwrap().unwrap().unwrap();
+    let run = direct.run(&RunId::new("r1")).await.unwrap();
+    assert!(run.is_some(), "it was said to be kept");
 }
