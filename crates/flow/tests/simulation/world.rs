@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use flow::engine::{
-    Batch, Command, Decision, Due, Outcome, Refusal, RefusalKind, Report, RunStatus, Start, Stop,
+    Action, Batch, Command, Decision, Due, Outcome, Refusal, RefusalKind, Report, RunStatus, Start, Stop,
     TaskStatus, decide,
 };
 use flow::{Memory, RunId, Surroundings, TaskId, TextHash, Workflow};
@@ -36,6 +36,8 @@ pub(crate) enum Answered {
 pub(crate) struct World {
     pub(crate) chance: Chance,
     pub(crate) memory: Memory,
+    /// What a desk remembers from its last transaction, while others go on writing.
+    known: Batch,
     pub(crate) by_hash: BTreeMap<TextHash, Arc<Workflow>>,
     pub(crate) main: Arc<Workflow>,
     pub(crate) child: Arc<Workflow>,
@@ -64,6 +66,7 @@ impl World {
         let mut world = World {
             chance,
             memory: Memory::new(),
+            known: Batch::new(),
             law: Law::of([&main, &child]),
             by_hash,
             main,
@@ -213,7 +216,6 @@ impl World {
 
     /// Several commands in one transaction, through a batch: all of it is committed, or nothing.
     fn grouped(&mut self) {
-        let mut batch = Batch::new();
         let mut commands: Vec<Command> = Vec::new();
         for held in self.put_down() {
             let outcome = self.outcome();
@@ -229,25 +231,18 @@ impl World {
             worker: "b".to_owned(),
             lease_ms: LEASE_MS,
         }));
-        let mut decided = Vec::new();
-        for command in commands {
-            let workflow = self.workflow_of(&command);
-            loop {
-                match decide(&workflow, &mut batch, &command, self.now_ms) {
-                    Ok(decision) => {
-                        decided.push((command, decision.actions.clone()));
-                        batch.commit(decision);
-                        break;
-                    }
-                    Err(Stop::Refused(_)) => break,
-                    Err(Stop::Rows(lookup)) => self.memory.teach(&mut batch, lookup),
-                }
-            }
+        let mut known = std::mem::take(&mut self.known);
+        known.doubt();
+        let decided = self.decide_through(&mut known, &commands);
+        let changes = known.flush();
+        if self.chance.one_in(3) {
+            let mut fresh = Batch::new();
+            self.decide_through(&mut fresh, &commands);
+            assert_eq!(changes, fresh.changes(), "what is remembered is not so");
         }
         if self.chance.one_in(6) {
             return;
         }
-        let changes = batch.changes();
         for row in &changes.tasks {
             if row.status == TaskStatus::InProgress {
                 let (task, fence) = (row.id.clone(), row.fence);
@@ -255,6 +250,8 @@ impl World {
             }
         }
         self.memory.commit(changes);
+        known.settle();
+        self.known = known;
         for (command, actions) in decided {
             self.law.watch(&command, &actions);
         }
@@ -262,6 +259,29 @@ impl World {
         for run in runs {
             self.law.hold_together(&self.memory, &run, &mut self.chance);
         }
+    }
+
+    fn decide_through(
+        &mut self,
+        batch: &mut Batch,
+        commands: &[Command],
+    ) -> Vec<(Command, Vec<Action>)> {
+        let mut decided = Vec::new();
+        for command in commands {
+            let workflow = self.workflow_of(command);
+            loop {
+                match decide(&workflow, batch, command, self.now_ms) {
+                    Ok(decision) => {
+                        decided.push((command.clone(), decision.actions.clone()));
+                        batch.commit(decision);
+                        break;
+                    }
+                    Err(Stop::Refused(_)) => break,
+                    Err(Stop::Rows(lookup)) => self.memory.teach(batch, lookup),
+                }
+            }
+        }
+        decided
     }
 
     pub(crate) fn workflow_of(&self, command: &Command) -> Arc<Workflow> {

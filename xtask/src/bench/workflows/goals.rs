@@ -55,19 +55,20 @@ fn by_itself(alone: &Alone) -> [Goal; 3] {
     ]
 }
 
-/// Beside the faster of Restate's forms of a job.
+/// Beside Restate's plain form of a job, which is the one that the goals were set by. Where it does not
+/// come to the end of many items, its speed with few counts.
 fn beside_restate(table: &Table, jobs: Jobs) -> Vec<Goal> {
-    let ours = Way::Sqlite.name();
-    let goal = |job: Job, times_min| {
-        let speeds = Engine::RESTATES.map(|engine| table.speed(&engine.name(), job));
-        let restate = speeds.into_iter().fold(f64::NAN, f64::max);
+    let (ours, restate) = (Way::Sqlite.name(), Engine::Restate.name());
+    let goal = |job: Job, restate: f64, times_min| {
         let beside = table.speed(&ours, job) / restate;
         Goal::at_least(format!("{}, times Restate", job.name()), beside, times_min)
     };
+    let [chain, few, many] =
+        [jobs.chain, jobs.few, jobs.many].map(|job| table.speed(&restate, job));
     vec![
-        goal(jobs.chain, CHAIN_TIMES_RESTATE_MIN),
-        goal(jobs.few, FAN_OUT_TIMES_RESTATE_MIN),
-        goal(jobs.many, FAN_OUT_TIMES_RESTATE_MIN),
+        goal(jobs.chain, chain, CHAIN_TIMES_RESTATE_MIN),
+        goal(jobs.few, few, FAN_OUT_TIMES_RESTATE_MIN),
+        goal(jobs.many, few.max(many), FAN_OUT_TIMES_RESTATE_MIN),
     ]
 }
 

@@ -32,7 +32,7 @@ const PYTHON: [&str; 5] = [
 /// What was chosen where an engine leaves a choice, to be printed beside the figures.
 pub(super) const CHOSEN: &str = "\
 chain: eight runs at a time in every engine, starting them included
-fan-out: Restate awaits all items together, or 256 at a time (in portions), and the faster is judged;
+fan-out: Restate awaits all items together, or 256 at a time (in portions), and the first is judged;
   LangGraph sends every item, 256 at a time; DBOS queues children, 256 at a time, or gathers steps
 durable: fsync in Restate's log and in PostgreSQL, synchronous=FULL in SQLite, durability=sync in LangGraph";
 
@@ -48,9 +48,6 @@ pub(super) enum Engine {
 }
 
 impl Engine {
-    /// Judged is the faster one.
-    pub(super) const RESTATES: [Self; 2] = [Self::Restate, Self::RestatePortions];
-
     pub(super) const ALL: [Self; 7] = [
         Self::Restate,
         Self::RestatePortions,
