@@ -4,6 +4,7 @@
 //! items it stands in, the step, and how often the step was visited before. Creating it twice is
 //! therefore impossible wherever the name is a unique key.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -12,15 +13,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 /// A run of a workflow.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, Eq, Hash)]
 pub struct RunId(Arc<str>);
 
 /// A step of a workflow: the id of its node in the diagram.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, Eq, Hash)]
 pub struct StepId(Arc<str>);
 
 /// The SHA-256 of a workflow's text, in hexadecimal.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, Eq, Hash)]
 pub struct TextHash(Arc<str>);
 
 /// One item of one foreach, as a step of the way from the run down to a task.
@@ -64,6 +65,28 @@ macro_rules! text_id {
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
+            }
+        }
+
+        // Most names that meet are copies of each other.
+        impl PartialEq for $name {
+            fn eq(&self, other: &Self) -> bool {
+                Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+            }
+        }
+
+        impl Ord for $name {
+            fn cmp(&self, other: &Self) -> Ordering {
+                match Arc::ptr_eq(&self.0, &other.0) {
+                    true => Ordering::Equal,
+                    false => self.0.cmp(&other.0),
+                }
+            }
+        }
+
+        impl PartialOrd for $name {
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+                Some(self.cmp(other))
             }
         }
 

@@ -116,6 +116,7 @@ impl<R: Rows> Ledger<'_, R> {
             Action::CloseGroup { group } => self.edit_group(group, |row| row.closed = true)?,
             Action::ReopenGroup { group } => self.edit_group(group, |row| {
                 row.closed = false;
+                row.pristine = false;
                 row.next = 0;
             })?,
             item => self.apply_to_item(item)?,
@@ -172,10 +173,13 @@ impl<R: Rows> Ledger<'_, R> {
                     item.failure = None;
                     item.result = None;
                 })?;
-                self.edit_group(group, |row| match was {
-                    ItemStatus::Succeeded => row.succeeded = row.succeeded.saturating_sub(1),
-                    ItemStatus::Failed => row.failed = row.failed.saturating_sub(1),
-                    _ => {}
+                self.edit_group(group, |row| {
+                    row.pristine = false;
+                    match was {
+                        ItemStatus::Succeeded => row.succeeded = row.succeeded.saturating_sub(1),
+                        ItemStatus::Failed => row.failed = row.failed.saturating_sub(1),
+                        _ => {}
+                    }
                 })?;
             }
             _ => {}

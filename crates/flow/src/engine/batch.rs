@@ -18,6 +18,12 @@ use crate::engine::{Changes, Command, Event, Notice};
 use crate::id::{Path, RunId, StepId, TaskId, group_of};
 use crate::workflow::{Step, Workflow};
 
+/// How many items that have not begun are remembered from one transaction to the next.
+const WAITING_MAX: usize = 10_000;
+/// What is small enough to be remembered: so many characters, and so many such values in one.
+const CHARACTERS_MAX: usize = 200;
+const PARTS_MAX: usize = 8;
+
 /// Something a batch does not know yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Lookup {
@@ -243,6 +249,9 @@ impl Batch {
             };
             for index in row.next..row.total.min(row.next.saturating_add(count)) {
                 lookups.push(Lookup::Item(group.clone(), index));
+                if row.pristine {
+                    continue;
+                }
                 let places = first.iter().map(|step| Place {
                     run: group.run.clone(),
                     path: group.path.item(&group, index),
@@ -384,8 +393,20 @@ impl Batch {
             let is_going = row.is_some_and(|row| !row.status.is_terminal());
             runs.contains(&task.run) && (is_going || results.contains(task))
         });
+        let mut waiting = 0;
         self.items.retain(|(group, _), row| {
-            runs.contains(&group.run) && row.is_some_and(|row| row.status == ItemStatus::Running)
+            let Some(row) = row.filter(|_| runs.contains(&group.run)) else {
+                return false;
+            };
+            match row.status {
+                ItemStatus::Running => true,
+                // Those whose turn comes soon.
+                ItemStatus::Waiting if waiting < WAITING_MAX && is_small(&row.value) => {
+                    waiting += 1;
+                    true
+                }
+                _ => false,
+            }
         });
         self.groups.retain(|group, _| runs.contains(&group.run));
         self.inputs.retain(|run, _| runs.contains(run));
@@ -451,6 +472,19 @@ impl Batch {
         let rows = self.tasks.iter().map(|(_, row)| row);
         let active = rows.filter(|row| !row.status.is_terminal() && is_there(&row.id));
         Ok(active.cloned().collect())
+    }
+}
+
+fn is_small(value: &Value) -> bool {
+    let is_plain = |value: &Value| match value {
+        Value::String(text) => text.len() <= CHARACTERS_MAX,
+        Value::Array(_) | Value::Object(_) => false,
+        _ => true,
+    };
+    match value {
+        Value::Array(parts) => parts.len() <= PARTS_MAX && parts.iter().all(is_plain),
+        Value::Object(parts) => parts.len() <= PARTS_MAX && parts.values().all(is_plain),
+        plain => is_plain(plain),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::engine::command::{Refusal, RefusalKind};
 use crate::engine::rows::{
     GroupRow, Hold, HoldKind, ItemRow, Pause, Place, Rows, RunRow, TaskRow, TimerRow,
 };
-use crate::engine::status::{Move, RunStatus};
+use crate::engine::status::{ItemStatus, Move, RunStatus};
 use crate::engine::table::Table;
 use crate::engine::{Changes, Decision, Stop};
 use crate::id::{Path, RunId, StepId, TaskId, group_of};
@@ -238,14 +238,24 @@ impl<'a, R: Rows> Ledger<'a, R> {
         if let Some(visits) = self.visits.get(place) {
             return Ok(*visits);
         }
-        // Where this decision opened the foreach, nothing can have been before.
         let around = group_of(&place.run, &place.path);
-        let visits = match around {
-            Some((group, _)) if self.groups.is_new(&group) => 0,
-            _ => self.rows.visits(place).map_err(Stop::Rows)?,
+        let visits = match around.is_some_and(|(group, index)| self.is_untrodden(group, index)) {
+            true => 0,
+            false => self.rows.visits(place).map_err(Stop::Rows)?,
         };
         self.visits.insert(place.clone(), visits);
         Ok(visits)
+    }
+
+    /// Whether nothing can have been inside an item before this decision.
+    fn is_untrodden(&self, group: TaskId, index: u32) -> bool {
+        if self.groups.is_new(&group) {
+            return true;
+        }
+        let is_pristine = |row: &Arc<GroupRow>| row.pristine;
+        let was_waiting = |row: &ItemRow| row.status == ItemStatus::Waiting;
+        self.groups.get(&group).flatten().is_some_and(is_pristine)
+            && self.items.was(&(group, index)).is_some_and(was_waiting)
     }
 
     /// What a step gave when it was last completed under a path.

@@ -245,6 +245,10 @@ pub struct GroupRow {
     pub failed: u32,
     /// Results that come from now on are kept and change nothing.
     pub closed: bool,
+    /// No item was ever reopened: one that waits has not begun. Groups that were kept before this was
+    /// known may have been.
+    #[serde(default)]
+    pub pristine: bool,
     /// The foreach whose items these are, gone on with: what its items gave before is theirs, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<TaskId>,
@@ -274,6 +278,7 @@ impl GroupRow {
             succeeded: 0,
             failed: 0,
             closed: false,
+            pristine: true,
             of: None,
         }
     }

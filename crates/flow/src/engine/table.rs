@@ -42,6 +42,11 @@ impl<K: Ord + Clone, T: Clone + PartialEq> Table<K, T> {
         self.slots.get(key).map(|slot| slot.now.as_ref())
     }
 
+    /// A row as it was before anything changed it.
+    pub(crate) fn was(&self, key: &K) -> Option<&T> {
+        self.slots.get(key)?.before.as_deref()
+    }
+
     pub(crate) fn get_mut(&mut self, key: &K) -> Option<&mut T> {
         let slot = self.slots.get_mut(key)?;
         slot.now.as_mut().map(Arc::make_mut)

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use flow::engine::{
-    Action, Batch, Command, Decision, Due, Outcome, Refusal, RefusalKind, Report, RunStatus, Start, Stop,
-    TaskStatus, decide,
+    Action, Batch, Command, Decision, Due, Outcome, Refusal, RefusalKind, Report, RunStatus, Start,
+    Stop, TaskStatus, decide,
 };
 use flow::{Memory, RunId, Surroundings, TaskId, TextHash, Workflow};
 use serde_json::json;

@@ -45,6 +45,8 @@ macro_rules! oldest {
 pub(super) struct Rows {
     pub(super) line: Line,
     pub(super) scrub: Option<Scrub>,
+    /// What documents are written on, one after another.
+    pub(super) paper: Vec<u8>,
     /// A key was taken out since the last transaction ended well.
     pub(super) has_scrubbed: bool,
     /// The transaction has a run already: waiting for another one could close a circle.
@@ -59,6 +61,7 @@ impl Rows {
         Rows {
             line,
             scrub,
+            paper: Vec::new(),
             has_scrubbed: false,
             has_run: false,
             has_news: false,

@@ -1,5 +1,6 @@
 //! Rows of workflows go into PostgreSQL: all of them with one statement, each column as an array.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use flow::engine::{Changes, TaskRow, TimerRow};
@@ -8,7 +9,7 @@ use serde::Serialize;
 use super::integer;
 use super::line::{Doubt, Mark, Values, Witness};
 use super::workflows::Rows;
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 use crate::workflows::columns;
 
 impl Rows {
@@ -121,10 +122,7 @@ impl Rows {
     /// The documents of rows, with known keys taken out.
     fn bodies<T: Serialize>(&mut self, rows: impl IntoIterator<Item = T>) -> Result<Vec<String>> {
         let bodies = rows.into_iter().map(|row| {
-            let body = serde_json::to_string(&row).map_err(|cause| {
-                let message = format!("a row cannot be written as JSON: {cause}. Report this.");
-                Error::new(Kind::Conflict, message)
-            })?;
+            let body = columns::body(&mut self.paper, &row)?;
             let scrubbed = self.scrub.as_ref().and_then(|scrub| scrub(&body));
             self.has_scrubbed |= scrubbed.is_some();
             Ok(scrubbed.unwrap_or(body))
@@ -180,8 +178,9 @@ fn list<T>(values: impl IntoIterator<Item = T>) -> Vec<T> {
     values.into_iter().collect()
 }
 
-pub(super) fn strings<T: ToString>(values: impl IntoIterator<Item = T>) -> Vec<String> {
-    values.into_iter().map(|value| value.to_string()).collect()
+pub(super) fn strings<T: Display>(values: impl IntoIterator<Item = T>) -> Vec<String> {
+    let values = values.into_iter();
+    values.map(|value| columns::text(&value)).collect()
 }
 
 pub(super) fn numbers(values: impl IntoIterator<Item = u64>) -> Vec<i64> {

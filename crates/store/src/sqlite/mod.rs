@@ -42,6 +42,10 @@ pub(crate) const BUSY_MS_MAX: u64 = 30_000;
 /// kinds of small transactions.
 const STATEMENTS_MAX: usize = 300;
 
+/// How many pages the log of writes has before they go into the database: a page that is written
+/// again and again goes there once.
+const LOG_PAGES: u32 = 4_096;
+
 /// A page of a database, in bytes.
 const PAGE_BYTES: u64 = 4_096;
 
@@ -182,6 +186,7 @@ fn settings(place: &Path, options: &Options) -> SqliteConnectOptions {
         .page_size(PAGE_BYTES as u32)
         .thread_name(|_| "drawloom-sqlite".to_owned())
         .statement_cache_capacity(STATEMENTS_MAX)
+        .pragma("wal_autocheckpoint", LOG_PAGES.to_string())
         .disable_statement_logging();
     match options.bytes_max {
         Some(bytes) => settings.pragma("max_page_count", bytes.div_ceil(PAGE_BYTES).to_string()),

@@ -1,6 +1,7 @@
 //! Rows of workflows go into SQLite. Many rows are one statement with many places for values.
 
 use std::collections::{HashMap, VecDeque};
+use std::fmt::Display;
 use std::future::{Future as _, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
@@ -14,7 +15,7 @@ use sqlx::sqlite::{Sqlite, SqliteArguments};
 
 use super::workflows::Rows;
 use super::{Scrub, integer};
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 use crate::workflows::{Kept, columns};
 
 /// How many rows one statement takes, the most first: every number of rows is a sum of a few of
@@ -138,6 +139,8 @@ impl Tray {
 pub(super) struct Clerk {
     statements: Statements,
     scrub: Option<Scrub>,
+    /// What documents are written on, one after another.
+    paper: Vec<u8>,
     /// A key was taken out since it was last asked.
     has_scrubbed: bool,
 }
@@ -147,6 +150,7 @@ impl Clerk {
         Clerk {
             statements: Statements::default(),
             scrub,
+            paper: Vec::new(),
             has_scrubbed: false,
         }
     }
@@ -216,10 +220,7 @@ impl Clerk {
 
     /// The document of a row, from which known keys are taken out.
     fn body<T: Serialize>(&mut self, row: &T) -> Result<Value> {
-        let body = serde_json::to_string(row).map_err(|cause| {
-            let message = format!("a row cannot be written as JSON: {cause}. Report this.");
-            Error::new(Kind::Conflict, message)
-        })?;
+        let body = columns::body(&mut self.paper, row)?;
         let scrubbed = self.scrub.as_ref().and_then(|scrub| scrub(&body));
         self.has_scrubbed |= scrubbed.is_some();
         Ok(Value::Text(scrubbed.unwrap_or(body)))
@@ -243,8 +244,8 @@ impl Value {
     }
 }
 
-fn text(value: &impl ToString) -> Value {
-    Value::Text(value.to_string())
+fn text(value: &impl Display) -> Value {
+    Value::Text(columns::text(value))
 }
 
 /// Where rows go: a statement around as many `row`s as there are.

@@ -1,7 +1,15 @@
 //! The columns that a task is found by, the same for every engine.
 
+use std::fmt::{Display, Write as _};
+
 use flow::TaskId;
 use flow::engine::{Place, TaskRow, TaskStatus};
+use serde::Serialize;
+
+use crate::error::{Error, Kind, Result};
+
+/// As long as names are, or longer: a text that grows is copied.
+const NAME_BYTES: usize = 64;
 
 /// What stands beside the document of a task.
 pub(crate) struct TaskColumns {
@@ -17,11 +25,35 @@ pub(crate) fn task(row: &TaskRow) -> TaskColumns {
     let lease = row.lease.as_ref();
     let lease = lease.filter(|_| row.status == TaskStatus::InProgress);
     TaskColumns {
-        place: place(&row.id.place()),
+        place: match row.id.visit {
+            1 => text(&row.id),
+            _ => place(&row.id.place()),
+        },
         ready_ms: row.is_claimable().then_some(row.ready_ms),
         lease_ms: lease.map(|lease| lease.until_ms),
         is_active: !row.status.is_terminal(),
     }
+}
+
+pub(crate) fn text(value: &impl Display) -> String {
+    let mut text = String::with_capacity(NAME_BYTES);
+    // Writing into a text does not fail.
+    let _ = write!(text, "{value}");
+    text
+}
+
+/// The document of a row, written on paper that is used again and again.
+pub(crate) fn body<T: Serialize>(paper: &mut Vec<u8>, row: &T) -> Result<String> {
+    paper.clear();
+    let written = serde_json::to_writer(&mut *paper, row).map_err(|cause| cause.to_string());
+    let body = written.and_then(|()| {
+        let body = std::str::from_utf8(paper);
+        body.map(str::to_owned).map_err(|cause| cause.to_string())
+    });
+    body.map_err(|cause| {
+        let message = format!("a row cannot be written as JSON: {cause}. Report this.");
+        Error::new(Kind::Conflict, message)
+    })
 }
 
 /// The name of a step's first visit stands for the place.
@@ -32,5 +64,5 @@ pub(crate) fn place(place: &Place) -> String {
         step: place.step.clone(),
         visit: 1,
     };
-    first.to_string()
+    text(&first)
 }

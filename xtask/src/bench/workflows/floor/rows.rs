@@ -159,7 +159,7 @@ impl Job {
         let id = format!("{}/Each", run_id(0));
         let body = json!({
             "id": id, "total": self.steps.len(), "next": succeeded, "running": 256,
-            "succeeded": succeeded, "failed": 0, "closed": false,
+            "succeeded": succeeded, "failed": 0, "closed": false, "pristine": true,
         });
         vec![json!(id), json!(body.to_string())]
     }
