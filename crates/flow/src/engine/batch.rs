@@ -425,6 +425,13 @@ impl Batch {
         self.doubted.extend(known);
     }
 
+    /// The runs that are known, and how far each has come.
+    #[must_use]
+    pub fn runs(&self) -> Vec<(RunId, u64)> {
+        let runs = self.runs.iter();
+        runs.map(|(run, row)| (run.clone(), row.seq)).collect()
+    }
+
     /// Nothing is known of a run any more.
     pub fn forget(&mut self, run: &RunId) {
         self.doubted.remove(run);

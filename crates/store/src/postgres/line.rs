@@ -47,6 +47,16 @@ impl Values {
         }
         self
     }
+
+    fn checked(self) -> Result<PgArguments> {
+        match self.fault {
+            None => Ok(self.arguments),
+            Some(fault) => {
+                let message = format!("a value does not fit into the database: {fault}.");
+                Err(Error::new(Kind::Conflict, message))
+            }
+        }
+    }
 }
 
 /// How a transaction is known again by somebody else than its connection.
@@ -268,19 +278,11 @@ impl Line {
         // A server that has died forgets the newest names, and then gives them to others.
         const STATUS: &str = "SELECT CASE WHEN $1::text::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) \
              THEN 'aborted' ELSE pg_xact_status($1::text::xid8) END";
-        const WITNESS: &str =
-            "SELECT body FROM workflow_events WHERE run = $1 AND seq = $2 AND body = $3";
         let rows = self.fetch(STATUS, Values::of(mark.name.as_str())).await?;
         let status = self.first::<Option<String>>(&rows)?.flatten();
         match (status.as_deref(), &mark.witness) {
             (Some("committed"), None) => Ok(Some(true)),
-            (Some("committed"), Some(witness)) => {
-                let values = Values::of(witness.run.as_str())
-                    .and(witness.seq)
-                    .and(witness.body.as_str());
-                let found = self.fetch(WITNESS, values).await?;
-                Ok(Some(!found.is_empty()))
-            }
+            (Some("committed"), Some(witness)) => self.is_there(witness).await.map(Some),
             (Some("aborted"), _) => Ok(Some(false)),
             _ => Ok(None),
         }
@@ -298,23 +300,55 @@ impl Line {
 
     /// Runs a statement. Outside of a transaction, a connection that was lost is made anew for it.
     pub(super) async fn fetch(&mut self, sql: &'static str, values: Values) -> Result<Vec<PgRow>> {
-        if let Some(fault) = values.fault {
-            let message = format!("a value does not fit into the database: {fault}.");
-            return Err(Error::new(Kind::Conflict, message));
-        }
+        let values = values.checked()?;
         let was_there = self.connection.is_some();
         if self.is_open && !was_there {
             let message = format!("{} was lost in a transaction. Try again.", self.fault.place);
             return Err(Error::new(Kind::Lost, message));
         }
-        let again = (was_there && !self.is_open).then(|| values.arguments.clone());
-        let fetched = self.fetch_once(sql, values.arguments).await;
+        let again = (was_there && !self.is_open).then(|| values.clone());
+        let fetched = self.fetch_once(sql, values).await;
         match (fetched, again) {
             (Err(_), Some(arguments)) if self.connection.is_none() => {
                 self.fetch_once(sql, arguments).await
             }
             (fetched, _) => fetched,
         }
+    }
+
+    /// Runs a statement that writes outside of a transaction, once. If nobody answers, its witness is
+    /// looked for: nothing is given where it is there. One that comes later than this finds its run
+    /// changed, and does nothing.
+    pub(super) async fn fetch_or_look(
+        &mut self,
+        sql: &'static str,
+        values: Values,
+        witness: &Witness,
+    ) -> Result<Option<Vec<PgRow>>> {
+        let values = values.checked()?;
+        match self.fetch_once(sql, values).await {
+            Err(error) if error.kind() == Kind::Lost && self.connection.is_none() => {
+                let begun = Instant::now();
+                while begun.elapsed() < Duration::from_millis(LOOK_MS_MAX) {
+                    match self.is_there(witness).await {
+                        Ok(true) => return Ok(None),
+                        Ok(false) => return Err(error),
+                        Err(_) => tokio::time::sleep(Duration::from_millis(LOOK_MS)).await,
+                    }
+                }
+                Err(error)
+            }
+            answered => answered.map(Some),
+        }
+    }
+
+    async fn is_there(&mut self, witness: &Witness) -> Result<bool> {
+        const WITNESS: &str =
+            "SELECT body FROM workflow_events WHERE run = $1 AND seq = $2 AND body = $3";
+        let values = Values::of(witness.run.as_str())
+            .and(witness.seq)
+            .and(witness.body.as_str());
+        Ok(!self.fetch(WITNESS, values).await?.is_empty())
     }
 
     async fn fetch_once(&mut self, sql: &'static str, values: PgArguments) -> Result<Vec<PgRow>> {

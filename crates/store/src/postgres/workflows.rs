@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::line::{Doubt, Line, Values};
-use super::writing::{HINT, PUT, PUT_AND_HINT, numbers, strings};
+use super::writing::{HINT, PUT, PUT_AND_HINT, PUT_IF, PUT_IF_AND_HINT, numbers, strings};
 use super::{count, integer};
 use crate::error::Result;
 use crate::sqlite::Scrub;
@@ -162,6 +162,14 @@ impl Rows {
         self.names(&names)
     }
 
+    /// What became of everything since this was last asked.
+    fn kept(&mut self) -> Kept {
+        match std::mem::take(&mut self.has_scrubbed) {
+            true => Kept::Scrubbed,
+            false => Kept::AsTheyWere,
+        }
+    }
+
     /// Whether others are to be told now that something is ready.
     fn is_to_hint(&mut self) -> bool {
         let is_soon = |hinted: Instant| hinted.elapsed() < Duration::from_millis(HINT_MS);
@@ -196,10 +204,24 @@ impl Shelf for Rows {
             (false, false) => self.write_all(changes, PUT).await?,
         };
         self.line.commit(doubt).await?;
-        Ok(match std::mem::take(&mut self.has_scrubbed) {
-            true => Kept::Scrubbed,
-            false => Kept::AsTheyWere,
-        })
+        Ok(self.kept())
+    }
+
+    const GUESSES: bool = true;
+
+    async fn finish_if(
+        &mut self,
+        changes: &Changes,
+        known: &[(RunId, u64)],
+    ) -> Result<Option<Kept>> {
+        self.has_news |= makes_ready(changes);
+        let sql = match self.is_to_hint() {
+            true => PUT_IF_AND_HINT,
+            false => PUT_IF,
+        };
+        let is_done = self.write_all_if(changes, known, sql).await?;
+        let kept = self.kept();
+        Ok(is_done.then_some(kept))
     }
 
     async fn roll_back(&mut self) {

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
+use flow::RunId;
 use flow::engine::{Changes, TaskRow, TimerRow};
 use serde::Serialize;
 
@@ -20,6 +21,44 @@ impl Rows {
         changes: &Changes,
         sql: &'static str,
     ) -> Result<Doubt> {
+        let (values, witness) = self.values(changes)?;
+        let named = self.line.fetch(sql, values).await?;
+        if !changes.inputs.is_empty() {
+            // A row that a statement makes is not seen by that statement.
+            let values = Values::of(strings(changes.inputs.iter().map(|(run, _)| run)))
+                .and(self.bodies(changes.inputs.iter().map(|(_, input)| input))?);
+            self.line.fetch(PUT_INPUTS, values).await?;
+        }
+        let names: Vec<String> = self.line.column(&named, 0)?;
+        Ok(match (names.into_iter().next(), witness) {
+            (Some(name), Some(witness)) => Doubt::Named(Mark::new(name, Some(witness))),
+            // Whatever happens to a run is an event. The rest can be done twice.
+            _ => Doubt::Harmless,
+        })
+    }
+
+    /// The same if the runs have come no further than is known. Says whether it was done.
+    pub(super) async fn write_all_if(
+        &mut self,
+        changes: &Changes,
+        known: &[(RunId, u64)],
+        sql: &'static str,
+    ) -> Result<bool> {
+        let (values, witness) = self.values(changes)?;
+        let values = values
+            .and(strings(known.iter().map(|(run, _)| run)))
+            .and(numbers(known.iter().map(|(_, seq)| *seq)));
+        let Some(witness) = witness else {
+            return Ok(false);
+        };
+        let answered = self.line.fetch_or_look(sql, values, &witness).await?;
+        match answered {
+            Some(rows) => Ok(self.line.column(&rows, 0)?.first() == Some(&true)),
+            None => Ok(true),
+        }
+    }
+
+    fn values(&mut self, changes: &Changes) -> Result<(Values, Option<Witness>)> {
         let values = self.add_runs(Values::default(), changes)?;
         let values = self.add_tasks(values, &changes.tasks)?;
         let values = self.add_groups(values, changes)?;
@@ -36,19 +75,7 @@ impl Rows {
             .and(numbers(changes.events.iter().map(|row| row.seq)))
             .and(events)
             .and(self.bodies(&changes.notices)?);
-        let named = self.line.fetch(sql, values).await?;
-        if !changes.inputs.is_empty() {
-            // A row that a statement makes is not seen by that statement.
-            let values = Values::of(strings(changes.inputs.iter().map(|(run, _)| run)))
-                .and(self.bodies(changes.inputs.iter().map(|(_, input)| input))?);
-            self.line.fetch(PUT_INPUTS, values).await?;
-        }
-        let names: Vec<String> = self.line.column(&named, 0)?;
-        Ok(match (names.into_iter().next(), witness) {
-            (Some(name), Some(witness)) => Doubt::Named(Mark::new(name, Some(witness))),
-            // Whatever happens to a run is an event. The rest can be done twice.
-            _ => Doubt::Harmless,
-        })
+        Ok((values, witness))
     }
 
     fn add_runs(&mut self, values: Values, changes: &Changes) -> Result<Values> {
@@ -131,45 +158,86 @@ impl Rows {
     }
 }
 
-/// Everything that a transaction changes, and the transaction's name.
+/// Everything that a transaction changes, behind what comes before it. `$if` stands where rows are
+/// chosen, `$and` where they are already.
 macro_rules! put {
-    () => {
-        "WITH runs AS (INSERT INTO workflow_runs (id, workflow, status, created_ms, body) \
-         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[]) \
-         ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body), \
-         tasks AS (INSERT INTO workflow_tasks (id, run, path, place, visit, status, assignee, \
-         ready_ms, lease_ms, fence, is_active, body) \
-         SELECT * FROM unnest($6::text[], $7::text[], $8::text[], $9::text[], $10::bigint[], \
-         $11::text[], $12::text[], $13::bigint[], $14::bigint[], $15::bigint[], $16::boolean[], \
-         $17::text[]) \
-         ON CONFLICT (id) DO UPDATE SET status = excluded.status, assignee = excluded.assignee, \
-         ready_ms = excluded.ready_ms, lease_ms = excluded.lease_ms, fence = excluded.fence, \
-         is_active = excluded.is_active, body = excluded.body), \
-         ready AS (INSERT INTO workflow_ready (task, run, ready_ms, assignee) \
-         SELECT * FROM unnest($18::text[], $19::text[], $20::bigint[], $21::text[]) \
-         ON CONFLICT (task) DO UPDATE \
-         SET ready_ms = excluded.ready_ms, assignee = excluded.assignee), \
-         begun AS (DELETE FROM workflow_ready WHERE task = ANY($22::text[])), \
-         groups AS (INSERT INTO workflow_groups (id, body) \
-         SELECT * FROM unnest($23::text[], $24::text[]) \
-         ON CONFLICT (id) DO UPDATE SET body = excluded.body), \
-         items AS (INSERT INTO workflow_items (\"group\", \"index\", body) \
-         SELECT * FROM unnest($25::text[], $26::bigint[], $27::text[]) \
-         ON CONFLICT (\"group\", \"index\") DO UPDATE SET body = excluded.body), \
-         gone AS (DELETE FROM workflow_timers USING unnest($28::text[], $29::text[]) AS old (run, key) \
-         WHERE workflow_timers.run = old.run AND workflow_timers.key = old.key), \
-         timers AS (INSERT INTO workflow_timers (run, key, at_ms, body) \
-         SELECT * FROM unnest($30::text[], $31::text[], $32::bigint[], $33::text[]) \
-         ON CONFLICT (run, key) DO UPDATE SET at_ms = excluded.at_ms, body = excluded.body), \
-         events AS (INSERT INTO workflow_events (run, seq, body) \
-         SELECT * FROM unnest($34::text[], $35::bigint[], $36::text[])), \
-         notices AS (INSERT INTO workflow_notices (body) SELECT * FROM unnest($37::text[])) \
-         SELECT pg_current_xact_id()::text"
+    ($before:literal, $if:literal, $and:literal) => {
+        concat!(
+            "WITH ",
+            $before,
+            "runs AS (INSERT INTO workflow_runs (id, workflow, status, created_ms, body) \
+             SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[])",
+            $if,
+            " ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body), \
+             tasks AS (INSERT INTO workflow_tasks (id, run, path, place, visit, status, assignee, \
+             ready_ms, lease_ms, fence, is_active, body) \
+             SELECT * FROM unnest($6::text[], $7::text[], $8::text[], $9::text[], $10::bigint[], \
+             $11::text[], $12::text[], $13::bigint[], $14::bigint[], $15::bigint[], $16::boolean[], \
+             $17::text[])",
+            $if,
+            " ON CONFLICT (id) DO UPDATE SET status = excluded.status, assignee = excluded.assignee, \
+             ready_ms = excluded.ready_ms, lease_ms = excluded.lease_ms, fence = excluded.fence, \
+             is_active = excluded.is_active, body = excluded.body), \
+             ready AS (INSERT INTO workflow_ready (task, run, ready_ms, assignee) \
+             SELECT * FROM unnest($18::text[], $19::text[], $20::bigint[], $21::text[])",
+            $if,
+            " ON CONFLICT (task) DO UPDATE \
+             SET ready_ms = excluded.ready_ms, assignee = excluded.assignee), \
+             begun AS (DELETE FROM workflow_ready WHERE task = ANY($22::text[])",
+            $and,
+            "), groups AS (INSERT INTO workflow_groups (id, body) \
+             SELECT * FROM unnest($23::text[], $24::text[])",
+            $if,
+            " ON CONFLICT (id) DO UPDATE SET body = excluded.body), \
+             items AS (INSERT INTO workflow_items (\"group\", \"index\", body) \
+             SELECT * FROM unnest($25::text[], $26::bigint[], $27::text[])",
+            $if,
+            " ON CONFLICT (\"group\", \"index\") DO UPDATE SET body = excluded.body), \
+             gone AS (DELETE FROM workflow_timers \
+             USING unnest($28::text[], $29::text[]) AS old (run, key) \
+             WHERE workflow_timers.run = old.run AND workflow_timers.key = old.key",
+            $and,
+            "), timers AS (INSERT INTO workflow_timers (run, key, at_ms, body) \
+             SELECT * FROM unnest($30::text[], $31::text[], $32::bigint[], $33::text[])",
+            $if,
+            " ON CONFLICT (run, key) DO UPDATE SET at_ms = excluded.at_ms, body = excluded.body), \
+             events AS (INSERT INTO workflow_events (run, seq, body) \
+             SELECT * FROM unnest($34::text[], $35::bigint[], $36::text[])",
+            $if,
+            "), notices AS (INSERT INTO workflow_notices (body) SELECT * FROM unnest($37::text[])",
+            $if,
+            ") "
+        )
     };
 }
 
-pub(super) const PUT: &str = put!();
-pub(super) const PUT_AND_HINT: &str = concat!(put!(), ", pg_notify('drawloom_ready', '')");
+/// Only if the runs have come no further than is known.
+macro_rules! put_if {
+    () => {
+        put!(
+            "held AS (SELECT held.id FROM workflow_runs AS held \
+             JOIN unnest($38::text[], $39::bigint[]) AS known (id, seq) ON held.id = known.id \
+             WHERE (held.body::json ->> 'seq')::bigint = known.seq \
+             ORDER BY held.id FOR UPDATE OF held), \
+             same AS (SELECT count(*) = cardinality($38::text[]) AS same FROM held), ",
+            " WHERE (SELECT same FROM same)",
+            " AND (SELECT same FROM same)"
+        )
+    };
+}
+
+/// Gives the transaction's name.
+pub(super) const PUT: &str = concat!(put!("", "", ""), "SELECT pg_current_xact_id()::text");
+pub(super) const PUT_AND_HINT: &str = concat!(
+    put!("", "", ""),
+    "SELECT pg_current_xact_id()::text, pg_notify('drawloom_ready', '')"
+);
+/// Gives whether it was.
+pub(super) const PUT_IF: &str = concat!(put_if!(), "SELECT same FROM same");
+pub(super) const PUT_IF_AND_HINT: &str = concat!(
+    put_if!(),
+    "SELECT same, pg_notify('drawloom_ready', '') FROM same"
+);
 pub(super) const HINT: &str = "SELECT pg_notify('drawloom_ready', '')";
 const PUT_INPUTS: &str = "UPDATE workflow_runs SET input = new.input \
      FROM unnest($1::text[], $2::text[]) AS new (run, input) WHERE workflow_runs.id = new.run";

@@ -180,6 +180,17 @@ impl Shelf for Rows {
         Ok(self.clerk.kept())
     }
 
+    /// Beginning costs next to nothing here.
+    const GUESSES: bool = false;
+
+    async fn finish_if(
+        &mut self,
+        _changes: &Changes,
+        _known: &[(RunId, u64)],
+    ) -> Result<Option<Kept>> {
+        Ok(None)
+    }
+
     async fn roll_back(&mut self) {
         // After some faults SQLite has done so by itself, and says that there is nothing to undo.
         let _ = self.run("ROLLBACK").await;

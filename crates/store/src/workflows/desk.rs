@@ -18,6 +18,7 @@ use flow::{
 };
 use tokio::sync::{mpsc, oneshot};
 
+use super::guess::Looked;
 use super::recent::Recent;
 use super::shelf::{Kept, Memory, Shelf};
 use super::texts::Texts;
@@ -59,6 +60,9 @@ pub(super) struct Desk<S> {
     /// What is known from the transactions before, so that the next one need not ask.
     pub(super) known: Batch,
     pub(super) recent: Recent,
+    pub(super) looked: Option<Looked>,
+    /// What is not known is not looked up but given up.
+    pub(super) is_guessing: bool,
 }
 
 impl<S: Shelf> Desk<S> {
@@ -115,6 +119,16 @@ impl<S: Shelf> Desk<S> {
     async fn transact_once(&mut self, orders: &[Order]) -> Result<Vec<Answer>> {
         // What goes wrong leaves nothing that would be known.
         let known = std::mem::take(&mut self.known);
+        let known = match self.may_guess(&known, orders) {
+            true => match self.guess(known, orders).await? {
+                Some((known, answers)) => {
+                    self.known = known;
+                    return Ok(answers);
+                }
+                None => Batch::new(),
+            },
+            false => known,
+        };
         match self.transact_knowing(known, orders).await {
             Ok((known, answers)) => {
                 self.known = known;
@@ -155,7 +169,7 @@ impl<S: Shelf> Desk<S> {
         Ok((batch, answers))
     }
 
-    async fn decide_all(
+    pub(super) async fn decide_all(
         &mut self,
         batch: &mut Batch,
         orders: &[Order],
@@ -232,7 +246,11 @@ impl<S: Shelf> Desk<S> {
         let now_ms = self.clock.now_ms();
         let ready = match ready {
             Some(ready) => ready,
-            None => self.shelf.ready(claim, now_ms).await?,
+            None => {
+                let ready = self.shelf.ready(claim, now_ms).await?;
+                self.looked = Some(Looked::now(ready.is_empty()));
+                ready
+            }
         };
         let runs = ready.iter().map(|task| task.run.clone()).collect();
         self.learn_runs(batch, runs).await?;
@@ -355,6 +373,9 @@ impl<S: Shelf> Desk<S> {
     }
 
     async fn look_up(&mut self, batch: &mut Batch, lookup: Lookup) -> Result<()> {
+        if std::mem::take(&mut self.is_guessing) {
+            return Err(Error::new(Kind::Missing, "That is not known here."));
+        }
         let found = self.shelf.find(&lookup).await?;
         batch.learn(lookup, found);
         Ok(())
@@ -363,7 +384,7 @@ impl<S: Shelf> Desk<S> {
     async fn learn_runs(&mut self, batch: &mut Batch, runs: BTreeSet<RunId>) -> Result<()> {
         let unknown = runs.into_iter().filter(|run| batch.run(run).is_err());
         let unknown: Vec<RunId> = unknown.collect();
-        if unknown.is_empty() {
+        if unknown.is_empty() || self.is_guessing {
             return Ok(());
         }
         for row in self.shelf.find_runs(&unknown).await? {
@@ -406,7 +427,7 @@ impl<S: Shelf> Desk<S> {
     async fn learn(&mut self, batch: &mut Batch, lookups: BTreeSet<Lookup>) -> Result<()> {
         let unknown = lookups.into_iter().filter(|lookup| !batch.knows(lookup));
         let unknown: Vec<Lookup> = unknown.collect();
-        if unknown.len() < 2 {
+        if unknown.len() < 2 || self.is_guessing {
             return Ok(());
         }
         let (mut tasks, mut groups) = (Vec::new(), Vec::new());

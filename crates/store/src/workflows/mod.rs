@@ -5,6 +5,7 @@
 
 pub(crate) mod columns;
 mod desk;
+mod guess;
 mod recent;
 mod shelf;
 mod texts;
@@ -76,6 +77,8 @@ impl<S: Shelf> Workflows<S> {
             clock: Arc::clone(&clock),
             known: Batch::new(),
             recent: recent.clone(),
+            looked: None,
+            is_guessing: false,
         };
         tokio::spawn(desk.serve(queue));
         Workflows {

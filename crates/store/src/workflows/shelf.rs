@@ -49,6 +49,17 @@ pub(crate) trait Shelf: Send + 'static {
     /// Says what became of all that.
     fn finish(&mut self, changes: &Changes) -> impl Future<Output = Result<Kept>> + Send;
 
+    /// Whether [`finish_if`](Shelf::finish_if) is worth trying.
+    const GUESSES: bool;
+
+    /// Writes all of it outside of a transaction, on the disk when it is answered, if these runs have
+    /// come no further than this; nothing if one has.
+    fn finish_if(
+        &mut self,
+        changes: &Changes,
+        known: &[(RunId, u64)],
+    ) -> impl Future<Output = Result<Option<Kept>>> + Send;
+
     /// What is written since `begin` never was.
     fn roll_back(&mut self) -> impl Future<Output = ()> + Send;
 

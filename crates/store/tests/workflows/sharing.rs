@@ -11,7 +11,7 @@ use flow::{Store, TaskId};
 use crate::cluster::{Cluster, Flush};
 use crate::place;
 use crate::whole_runs::FAN;
-use crate::working::{begin, hold_to_events, work_beside, work_off};
+use crate::working::{begin, hold_to_events, take_turns, work_beside, work_off};
 
 const PLACE: &str = "DRAWLOOM_STORE_WORKER";
 const LEASE: &str = "DRAWLOOM_STORE_LEASE_MS";
@@ -226,4 +226,27 @@ async fn kill_9_of_the_server_loses_nothing_and_does_nothing_twice() {
     let twice: Vec<_> = reported.iter().filter(|(_, times)| **times > 1).collect();
     assert!(twice.is_empty(), "{twice:?}");
     hold_to_events(&store, ITEMS as usize + 3).await;
+}
+
+/// Workers go on with what they know, and others know something else by then.
+#[tokio::test(flavor = "multi_thread")]
+async fn turns_beside_each_other_lose_nothing_and_do_nothing_twice() {
+    let mut cluster = Cluster::start(Flush::No).await;
+    for (name, crew, kills) in [("alone", 1, 0), ("four", 4, 0), ("killed", 4, 3)] {
+        let address = cluster.database(name).await;
+        let store = place::postgres(&address).await;
+        begin(&store, FAN).await;
+        let mut workers = tokio::task::JoinSet::new();
+        for _ in 0..crew {
+            let store = place::postgres(&address).await;
+            workers.spawn(async move { take_turns(&store, ITEMS, SHORT_MS).await });
+        }
+        for _ in 0..kills {
+            tokio::time::sleep(Duration::from_millis(120)).await;
+            cluster.kill().await;
+            cluster.run().await;
+        }
+        workers.join_all().await;
+        hold_to_events(&store, ITEMS as usize + 3).await;
+    }
 }

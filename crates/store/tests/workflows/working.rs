@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use flow::engine::{Command, RefusalKind, Report, RunStatus, Start, TaskStatus, What};
-use flow::{Claim, RunId, Store, StoreError, StoreErrorKind, TaskId, Which, replay};
+use flow::{Claim, Done, RunId, Store, StoreError, StoreErrorKind, TaskId, Which, replay};
 use serde_json::{Value, json};
 
 /// How many claims may come back empty before a run is taken to be stuck.
@@ -122,6 +122,41 @@ async fn work_a_little(
         }
     }
     Ok(false)
+}
+
+/// Works as workers do: what is done is said with the turn that claims what comes next.
+pub(crate) async fn take_turns(store: &Arc<dyn Store>, items: u32, lease_ms: u64) {
+    let mut done: Vec<Done> = Vec::new();
+    loop {
+        match store.turn(done.clone(), claim(8, lease_ms)).await {
+            Ok(claimed) if claimed.is_empty() => {
+                done.clear();
+                let is_over = match store.run(&RunId::new("r1")).await {
+                    Ok(run) => run.unwrap().status != RunStatus::Running,
+                    Err(_) => false,
+                };
+                if is_over {
+                    return;
+                }
+                // Nobody hears of a server that is gone.
+                let _ = recover(store).await;
+                tokio::time::sleep(Duration::from_millis(3)).await;
+            }
+            Ok(claimed) => {
+                let tasks = claimed.into_iter().map(|one| one.task);
+                let done_now = tasks.map(|task| Done {
+                    report: Report::completed(crate::whole_runs::give(&task.id, items)),
+                    fence: task.fence,
+                    task: task.id,
+                });
+                done = done_now.collect();
+            }
+            Err(error) => {
+                assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error}");
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+    }
 }
 
 /// The events have no gap, give the rows when they are replayed, and so many tasks are completed,
