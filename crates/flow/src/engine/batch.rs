@@ -18,6 +18,8 @@ use crate::engine::{Changes, Command, Event, Notice};
 use crate::id::{Path, RunId, StepId, TaskId, group_of};
 use crate::workflow::{Step, Workflow};
 
+/// How far ahead of a claimed task it is looked, in steps.
+const WAYS_MAX: usize = 64;
 /// How many items that have not begun are remembered from one transaction to the next.
 const WAITING_MAX: usize = 10_000;
 /// What is small enough to be remembered: so many characters, and so many such values in one.
@@ -74,6 +76,9 @@ pub fn likely(workflow: &Workflow, command: &Command) -> Vec<Lookup> {
     lookups.push(Lookup::Task(task.clone()));
     if matches!(command, Command::Claim { .. } | Command::Heartbeat { .. }) {
         let item = group_of(&task.run, &task.path);
+        if matches!(command, Command::Claim { .. }) && item.is_none() {
+            lookups.extend(ways_on(workflow, task));
+        }
         lookups.extend(item.map(|(group, index)| Lookup::Item(group, index)));
         return lookups;
     }
@@ -95,6 +100,29 @@ pub fn likely(workflow: &Workflow, command: &Command) -> Vec<Lookup> {
         }
     }
     lookups
+}
+
+/// How often the steps were visited that a task can lead to, near or far, outside of every foreach:
+/// whoever has claimed it goes on there, and need not ask again.
+fn ways_on(workflow: &Workflow, task: &TaskId) -> Vec<Lookup> {
+    let mut seen = HashSet::new();
+    let mut open = vec![&task.step];
+    while let Some(step) = open.pop() {
+        if seen.len() >= WAYS_MAX {
+            break;
+        }
+        if seen.insert(step) {
+            open.extend(workflow.outgoing(step).map(|edge| &edge.to));
+        }
+    }
+    let steps = seen.into_iter().filter_map(|step| workflow.step(step));
+    let steps = steps.filter(|step| step.scope.is_empty() && step.step_type != StepType::Decision);
+    let places = steps.map(|step| Place {
+        run: task.run.clone(),
+        path: Path::default(),
+        step: step.id.clone(),
+    });
+    places.map(Lookup::Visits).collect()
 }
 
 /// The steps after one, decisions looked through.
@@ -432,7 +460,8 @@ impl Batch {
         runs.map(|(run, row)| (run.clone(), row.seq)).collect()
     }
 
-    /// Nothing is known of a run any more.
+    /// Nothing is known of a run any more, but for the timers that others have set for it in this
+    /// transaction: timers are not remembered from one to the next.
     pub fn forget(&mut self, run: &RunId) {
         self.doubted.remove(run);
         self.runs.retain(|id, _| id != run);
@@ -440,7 +469,6 @@ impl Batch {
         self.tasks.retain(|task, _| task.run != *run);
         self.groups.retain(|group, _| group.run != *run);
         self.items.retain(|(group, _), _| group.run != *run);
-        self.timers.retain(|(id, _), _| id != run);
         self.visits.retain(|place, _| place.run != *run);
         self.completed.retain(|place, _| place.run != *run);
         self.outputs.retain(|task, _| task.run != *run);

@@ -18,7 +18,7 @@ use flow::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-use super::guess::Looked;
+use super::guess::{Guess, Looked};
 use super::recent::Recent;
 use super::shelf::{Kept, Memory, Shelf};
 use super::texts::Texts;
@@ -61,8 +61,7 @@ pub(super) struct Desk<S> {
     pub(super) known: Batch,
     pub(super) recent: Recent,
     pub(super) looked: Option<Looked>,
-    /// What is not known is not looked up but given up.
-    pub(super) is_guessing: bool,
+    pub(super) guess: Guess,
 }
 
 impl<S: Shelf> Desk<S> {
@@ -120,12 +119,16 @@ impl<S: Shelf> Desk<S> {
         // What goes wrong leaves nothing that would be known.
         let known = std::mem::take(&mut self.known);
         let known = match self.may_guess(&known, orders) {
-            true => match self.guess(known, orders).await? {
-                Some((known, answers)) => {
+            true => match self.guess(known, orders).await {
+                Ok(Some((known, answers))) => {
                     self.known = known;
                     return Ok(answers);
                 }
-                None => Batch::new(),
+                Ok(None) => Batch::new(),
+                Err(error) => {
+                    self.shelf.roll_back().await;
+                    return Err(error);
+                }
             },
             false => known,
         };
@@ -373,9 +376,7 @@ impl<S: Shelf> Desk<S> {
     }
 
     async fn look_up(&mut self, batch: &mut Batch, lookup: Lookup) -> Result<()> {
-        if std::mem::take(&mut self.is_guessing) {
-            return Err(Error::new(Kind::Missing, "That is not known here."));
-        }
+        self.stop_guessing().await?;
         let found = self.shelf.find(&lookup).await?;
         batch.learn(lookup, found);
         Ok(())
@@ -384,7 +385,7 @@ impl<S: Shelf> Desk<S> {
     async fn learn_runs(&mut self, batch: &mut Batch, runs: BTreeSet<RunId>) -> Result<()> {
         let unknown = runs.into_iter().filter(|run| batch.run(run).is_err());
         let unknown: Vec<RunId> = unknown.collect();
-        if unknown.is_empty() || self.is_guessing {
+        if unknown.is_empty() || matches!(self.guess, Guess::On(_)) {
             return Ok(());
         }
         for row in self.shelf.find_runs(&unknown).await? {
@@ -427,7 +428,7 @@ impl<S: Shelf> Desk<S> {
     async fn learn(&mut self, batch: &mut Batch, lookups: BTreeSet<Lookup>) -> Result<()> {
         let unknown = lookups.into_iter().filter(|lookup| !batch.knows(lookup));
         let unknown: Vec<Lookup> = unknown.collect();
-        if unknown.len() < 2 || self.is_guessing {
+        if unknown.len() < 2 || matches!(self.guess, Guess::On(_)) {
             return Ok(());
         }
         let (mut tasks, mut groups) = (Vec::new(), Vec::new());

@@ -13,10 +13,21 @@ use tokio::time::Instant;
 
 use super::desk::{Answer, Desk, Order};
 use super::shelf::{Kept, Shelf};
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 
 /// For so long a worker may go on with its own runs before it is looked what else is ready.
 const LOOK_MS: u64 = 20;
+
+/// Whether it is being guessed.
+#[derive(Default)]
+pub(super) enum Guess {
+    #[default]
+    Off,
+    /// By how far these runs had come.
+    On(Vec<(RunId, u64)>),
+    /// They have come further.
+    Wrong,
+}
 
 /// When it was last looked what is ready.
 #[derive(Clone, Copy)]
@@ -57,34 +68,64 @@ impl<S: Shelf> Desk<S> {
             })
     }
 
-    /// Nothing if it cannot be decided so, or what was known was not so any more.
+    /// Nothing if what was known was not so any more.
     pub(super) async fn guess(
         &mut self,
         mut batch: Batch,
         orders: &[Order],
     ) -> Result<Option<(Batch, Vec<Answer>)>> {
-        let known = batch.runs();
-        self.is_guessing = true;
+        self.guess = Guess::On(batch.runs());
         let decided = self.decide_all(&mut batch, orders, Some(Vec::new())).await;
-        // Something was asked for that is not known.
-        if !std::mem::take(&mut self.is_guessing) {
-            return Ok(None);
-        }
-        let answers = decided?;
-        let changes = batch.flush();
-        let is_about = |(run, _): &(RunId, u64)| changes.runs.iter().any(|row| row.id == *run);
-        let known: Vec<(RunId, u64)> = known.into_iter().filter(is_about).collect();
-        if known.len() != changes.runs.len() {
-            return Ok(None);
-        }
-        Ok(match self.shelf.finish_if(&changes, &known).await? {
-            None => None,
-            Some(Kept::Scrubbed) => Some((Batch::new(), answers)),
-            Some(Kept::AsTheyWere) => {
-                self.recent.keep(changes.events);
-                batch.settle();
-                Some((batch, answers))
+        let kept = match (std::mem::take(&mut self.guess), decided) {
+            (Guess::On(known), Ok(answers)) => {
+                let changes = batch.flush();
+                let is_about =
+                    |(run, _): &(RunId, u64)| changes.runs.iter().any(|row| row.id == *run);
+                let known: Vec<(RunId, u64)> = known.into_iter().filter(is_about).collect();
+                if known.len() != changes.runs.len() {
+                    return Ok(None);
+                }
+                let kept = self.shelf.finish_if(&changes, &known).await?;
+                kept.map(|kept| (kept, changes.events, answers))
             }
-        })
+            (Guess::Off, Ok(answers)) => {
+                let changes = batch.flush();
+                let kept = self.shelf.finish(&changes).await?;
+                Some((kept, changes.events, answers))
+            }
+            (Guess::Wrong, _) => {
+                self.shelf.roll_back().await;
+                None
+            }
+            (_, Err(error)) => return Err(error),
+        };
+        Ok(kept.map(|(kept, events, answers)| match kept {
+            Kept::Scrubbed => (Batch::new(), answers),
+            Kept::AsTheyWere => {
+                self.recent.keep(events);
+                batch.settle();
+                (batch, answers)
+            }
+        }))
+    }
+
+    /// Something is asked for that is not known: from here on it goes on in a transaction, if what
+    /// was known is so.
+    pub(super) async fn stop_guessing(&mut self) -> Result<()> {
+        let Guess::On(known) = std::mem::take(&mut self.guess) else {
+            return Ok(());
+        };
+        self.shelf.begin(None, self.clock.now_ms()).await?;
+        let runs: Vec<RunId> = known.iter().map(|(run, _)| run.clone()).collect();
+        let found = self.shelf.find_runs(&runs).await?;
+        let is_so = |(run, seq): &(RunId, u64)| {
+            let mut found = found.iter();
+            found.any(|row| row.id == *run && row.seq == *seq)
+        };
+        if known.iter().all(is_so) {
+            return Ok(());
+        }
+        self.guess = Guess::Wrong;
+        Err(Error::new(Kind::Lost, "Somebody else was faster."))
     }
 }

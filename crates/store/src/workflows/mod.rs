@@ -23,6 +23,7 @@ use tokio::sync::{Mutex, Notify, mpsc, oneshot};
 use tokio::task::AbortHandle;
 
 use desk::{Answer, Answered, Desk, Order};
+use guess::Guess;
 use recent::Recent;
 use texts::Texts;
 
@@ -78,7 +79,7 @@ impl<S: Shelf> Workflows<S> {
             known: Batch::new(),
             recent: recent.clone(),
             looked: None,
-            is_guessing: false,
+            guess: Guess::default(),
         };
         tokio::spawn(desk.serve(queue));
         Workflows {

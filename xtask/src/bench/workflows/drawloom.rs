@@ -2,8 +2,8 @@
 //!
 //! On SQLite one process starts a fan-out or a loop and works until it has ended (`workflow start
 //! --wait`). The many runs of the chain are started by one process (`workflow start --inputs`) while a
-//! worker does them; on PostgreSQL one worker or four do whatever was started. The start-up of all these
-//! processes is inside the time, their end is not.
+//! worker does them; on PostgreSQL one worker or four do whatever was started. The time is
+//! that from the start of the first run to the end of the last.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -3,9 +3,8 @@
 //! Three shapes of workflow, with steps that do nothing but return a small JSON, every one of them on the
 //! disk before it counts: a chain, a fan-out with a join, a loop. Starting the runs is inside everybody's
 //! time, making tables inside nobody's. The contenders take turns, round after round, each in a fresh
-//! folder or database on the same disk, and the median counts. The peers and the floor time themselves,
-//! without start and end of their processes; ours is timed from before its processes start to the end
-//! that the last run has in the database.
+//! folder or database on the same disk, and the median counts. Start and end of processes are left out
+//! for everybody: the peers and the floor time themselves, our runs say when they were started and ended.
 
 mod alone;
 mod disk;

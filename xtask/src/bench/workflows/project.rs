@@ -83,16 +83,13 @@ impl Project<'_> {
         command
     }
 
-    /// One process starts the run and works until it has ended. The time is from before the process
-    /// to the end that the run has in the database.
+    /// One process starts the run and works until it has ended.
     pub(super) fn start_and_wait(&self, job: Job) -> Result<Figures> {
         self.write_input(job)?;
-        let clock = now_ms()?;
         let mut command = self.start(job, INPUT);
         command.arg("--wait");
         let cost = measure::run(&mut command, &self.folder.join("log.txt"))?;
-        let ended_ms = self.ended(1)?.context("the run has not ended")?;
-        let took = Duration::from_millis(ended_ms.saturating_sub(clock));
+        let took = self.took(1)?.context("the run has not ended")?;
         Ok(Figures {
             speed: Speed::of(job, took),
             cpu: Some(cost.cpu),
@@ -105,18 +102,17 @@ impl Project<'_> {
         Ok(())
     }
 
-    /// Workers do the runs that one process starts, as many at a time as the peers have. The time is
-    /// from before the first process to the end that the last run has in the database.
+    /// Workers do the runs that one process starts, as many at a time as the peers have.
     pub(super) fn work(&self, job: Job, crew: Crew) -> Result<Figures> {
         self.write_input(job)?;
-        let (clock, began) = (now_ms()?, Instant::now());
+        let began = Instant::now();
         let workers = (0..crew.workers)
             .map(|number| self.worker(crew.concurrency, &format!("worker{number}.txt")))
             .collect::<Result<Vec<_>>>()?;
         let mut cpu = self.start_all(job)?;
-        let ended_ms = loop {
-            if let Some(ended_ms) = self.ended(job.runs())? {
-                break ended_ms;
+        let took = loop {
+            if let Some(took) = self.took(job.runs())? {
+                break took;
             }
             ensure!(
                 began.elapsed() < WAIT_MAX,
@@ -128,7 +124,6 @@ impl Project<'_> {
         for worker in workers {
             cpu += worker.stop()?;
         }
-        let took = Duration::from_millis(ended_ms.saturating_sub(clock));
         Ok(Figures {
             speed: Speed::of(job, took),
             cpu: Some(cpu),
@@ -157,15 +152,16 @@ impl Project<'_> {
         Ok(Worker { child: Some(child) })
     }
 
-    /// When the last of `count` runs was completed; nothing while one is under way.
-    fn ended(&self, count: usize) -> Result<Option<u64>> {
+    /// What `count` runs took, from the first that was started to the end of the last, as the database
+    /// has it; nothing while one is under way.
+    fn took(&self, count: usize) -> Result<Option<Duration>> {
         let limit = (count + 1).to_string();
         let runs = self.json(&["runs", "list", "--json", "--limit", &limit])?;
         let runs = runs["runs"]
             .as_array()
             .context("`runs list --json` lists no runs")?;
         ensure!(runs.len() == count, "{} runs of {count}", runs.len());
-        let mut last = 0;
+        let (mut first, mut last) = (u64::MAX, 0);
         for run in runs {
             match run["status"].as_str() {
                 Some("completed") => {}
@@ -173,9 +169,11 @@ impl Project<'_> {
                 _ => bail!("a run went wrong: {run}"),
             }
             let ended = run["ended_ms"].as_u64().context("a run names its end")?;
+            let created = run["created_ms"].as_u64();
+            first = first.min(created.context("a run names its begin")?);
             last = last.max(ended);
         }
-        Ok(Some(last))
+        Ok(Some(Duration::from_millis(last.saturating_sub(first))))
     }
 
     /// A run that lost something has done another job, and is not measured.
