@@ -5,11 +5,12 @@
     reason = "a build script is told its target by the environment and answers on stdout"
 )]
 
-use std::env::var;
+use std::env::{var, var_os};
 use std::fs;
+use std::io;
 use std::path::PathBuf;
 
-fn main() {
+fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=start.order");
     let is = |name: &str, wanted: &str| var(name).is_ok_and(|value| value == wanted);
@@ -17,7 +18,7 @@ fn main() {
         && is("CARGO_CFG_TARGET_ENV", "gnu")
         && is("PROFILE", "release");
     if !released_for_linux {
-        return;
+        return Ok(());
     }
     // A position-independent program relocates every table of every crate when it starts, whether
     // the command at hand needs it or not.
@@ -25,22 +26,25 @@ fn main() {
     // What a plain run calls stands together (`cargo xtask order` lists it). Only the linker that
     // rustc brings along on this architecture is known to take such a list.
     if is("CARGO_CFG_TARGET_ARCH", "x86_64") && !has_other_linker() {
+        let list = list_of_this_build()?;
         for argument in [
-            format!("--symbol-ordering-file={}", list_of_this_build().display()),
+            format!("--symbol-ordering-file={}", list.display()),
             "--no-warn-symbol-ordering".to_owned(),
         ] {
             println!("cargo::rustc-link-arg-bins=-Xlinker");
             println!("cargo::rustc-link-arg-bins={argument}");
         }
     }
+    Ok(())
 }
 
 /// The list, copied to where this build keeps its things: what a build script said is remembered
 /// in a build folder that several checkouts may share, and outlives the checkout that ran it.
-fn list_of_this_build() -> PathBuf {
-    let copy = PathBuf::from(var("OUT_DIR").expect("cargo names the folder")).join("start.order");
-    fs::copy("start.order", &copy).expect("the list of functions can be copied");
-    copy
+fn list_of_this_build() -> io::Result<PathBuf> {
+    let folder = var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?;
+    let copy = PathBuf::from(folder).join("start.order");
+    fs::copy("start.order", &copy)?;
+    Ok(copy)
 }
 
 fn has_other_linker() -> bool {

@@ -6,6 +6,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -13,15 +14,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 /// A run of a workflow.
-#[derive(Clone, Debug, Eq, Hash)]
+#[derive(Clone, Debug)]
 pub struct RunId(Arc<str>);
 
 /// A step of a workflow: the id of its node in the diagram.
-#[derive(Clone, Debug, Eq, Hash)]
+#[derive(Clone, Debug)]
 pub struct StepId(Arc<str>);
 
 /// The SHA-256 of a workflow's text, in hexadecimal.
-#[derive(Clone, Debug, Eq, Hash)]
+#[derive(Clone, Debug)]
 pub struct TextHash(Arc<str>);
 
 /// One item of one foreach, as a step of the way from the run down to a task.
@@ -72,6 +73,14 @@ macro_rules! text_id {
         impl PartialEq for $name {
             fn eq(&self, other: &Self) -> bool {
                 Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+            }
+        }
+
+        impl Eq for $name {}
+
+        impl Hash for $name {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                self.0.hash(state);
             }
         }
 

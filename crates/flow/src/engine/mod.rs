@@ -71,6 +71,9 @@ impl From<Decision> for Changes {
     }
 }
 
+/// The run that a timer is for, and which of its timers it is.
+pub type TimerKey = (RunId, String);
+
 /// Rows as they are after some actions; each is inserted or put in the place of the one it had.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
@@ -81,7 +84,7 @@ pub struct Changes {
     pub groups: Vec<Arc<GroupRow>>,
     pub items: Vec<Arc<ItemRow>>,
     /// A timer that is gone is `None`.
-    pub timers: Vec<((RunId, String), Option<Arc<TimerRow>>)>,
+    pub timers: Vec<(TimerKey, Option<Arc<TimerRow>>)>,
     /// Appended, in order.
     pub events: Vec<Event>,
     /// The outbox, in order.

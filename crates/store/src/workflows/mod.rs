@@ -6,6 +6,7 @@
 pub(crate) mod columns;
 mod desk;
 mod guess;
+mod learning;
 mod recent;
 mod shelf;
 mod texts;

@@ -5,26 +5,21 @@
 //! the error: fetch it, [`learn`](Batch::learn) it, and decide again. That suits a store whose
 //! lookups are asynchronous, and lets it fetch what many commands lack in one query.
 
+mod likely;
+mod remember;
+
+pub use likely::likely;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::config::StepType;
 use crate::engine::rows::{GroupRow, ItemRow, Place, Rows, RunRow, TaskRow, TimerRow};
-use crate::engine::status::{ItemStatus, RunStatus, TaskStatus};
+use crate::engine::status::{RunStatus, TaskStatus};
 use crate::engine::table::Table;
-use crate::engine::{Changes, Command, Event, Notice};
-use crate::id::{Path, RunId, StepId, TaskId, group_of};
-use crate::workflow::{Step, Workflow};
-
-/// How far ahead of a claimed task it is looked, in steps.
-const WAYS_MAX: usize = 64;
-/// How many items that have not begun are remembered from one transaction to the next.
-const WAITING_MAX: usize = 10_000;
-/// What is small enough to be remembered: so many characters, and so many such values in one.
-const CHARACTERS_MAX: usize = 200;
-const PARTS_MAX: usize = 8;
+use crate::engine::{Changes, Event, Notice};
+use crate::id::{Path, RunId, TaskId};
 
 /// Something a batch does not know yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -58,88 +53,6 @@ pub enum Found {
     /// For `Active` and `ActiveWithin`.
     Tasks(Vec<TaskRow>),
     Timer(Option<TimerRow>),
-}
-
-/// What a command is going to ask for, as far as it can be told before: a store that fetches it for
-/// many commands in one query saves the turns in which each asks for it.
-#[must_use]
-pub fn likely(workflow: &Workflow, command: &Command) -> Vec<Lookup> {
-    let mut lookups = vec![Lookup::Run(command.run().clone())];
-    let (Command::Claim { task, .. }
-    | Command::Heartbeat { task, .. }
-    | Command::Report { task, .. }
-    | Command::LeaseLost { task, .. }
-    | Command::Answer { task, .. }) = command
-    else {
-        return lookups;
-    };
-    lookups.push(Lookup::Task(task.clone()));
-    if matches!(command, Command::Claim { .. } | Command::Heartbeat { .. }) {
-        let item = group_of(&task.run, &task.path);
-        if matches!(command, Command::Claim { .. }) && item.is_none() {
-            lookups.extend(ways_on(workflow, task));
-        }
-        lookups.extend(item.map(|(group, index)| Lookup::Item(group, index)));
-        return lookups;
-    }
-    for depth in (1..=task.path.items().len()).rev() {
-        if let Some((group, index)) = group_of(&task.run, &task.path.outer(depth)) {
-            lookups.push(Lookup::Group(group.clone()));
-            lookups.push(Lookup::Task(group.clone()));
-            lookups.push(Lookup::Item(group, index));
-        }
-    }
-    for step in followers(workflow, &task.step) {
-        let scope = step.scope.len().max(task.path.items().len());
-        if step.scope.len() == scope {
-            lookups.push(Lookup::Visits(Place {
-                run: task.run.clone(),
-                path: task.path.clone(),
-                step: step.id.clone(),
-            }));
-        }
-    }
-    lookups
-}
-
-/// How often the steps were visited that a task can lead to, near or far, outside of every foreach:
-/// whoever has claimed it goes on there, and need not ask again.
-fn ways_on(workflow: &Workflow, task: &TaskId) -> Vec<Lookup> {
-    let mut seen = HashSet::new();
-    let mut open = vec![&task.step];
-    while let Some(step) = open.pop() {
-        if seen.len() >= WAYS_MAX {
-            break;
-        }
-        if seen.insert(step) {
-            open.extend(workflow.outgoing(step).map(|edge| &edge.to));
-        }
-    }
-    let steps = seen.into_iter().filter_map(|step| workflow.step(step));
-    let steps = steps.filter(|step| step.scope.is_empty() && step.step_type != StepType::Decision);
-    let places = steps.map(|step| Place {
-        run: task.run.clone(),
-        path: Path::default(),
-        step: step.id.clone(),
-    });
-    places.map(Lookup::Visits).collect()
-}
-
-/// The steps after one, decisions looked through.
-fn followers<'w>(workflow: &'w Workflow, from: &StepId) -> Vec<&'w Step> {
-    let mut found = Vec::new();
-    let mut open = vec![from.clone()];
-    let mut seen = HashSet::new();
-    while let Some(step) = open.pop() {
-        for edge in workflow.outgoing(&step) {
-            match workflow.step(&edge.to) {
-                Some(next) if next.step_type != StepType::Decision => found.push(next),
-                Some(next) if seen.insert(next.id.clone()) => open.push(next.id.clone()),
-                _ => {}
-            }
-        }
-    }
-    found
 }
 
 /// Rows that are known, and those that are to be written.
@@ -252,45 +165,6 @@ impl Batch {
         }
     }
 
-    /// What several words about items of foreach steps are going to ask for, once what is
-    /// [`likely`] is known: as many items may begin as end.
-    #[must_use]
-    pub fn ahead(&self, workflow: &Workflow, commands: &[&Command]) -> Vec<Lookup> {
-        let mut ending: BTreeMap<TaskId, u32> = BTreeMap::new();
-        for command in commands {
-            if let Command::Report { task, .. } = command
-                && let Some((group, _)) = group_of(&task.run, &task.path)
-            {
-                *ending.entry(group).or_default() += 1;
-            }
-        }
-        let mut lookups = Vec::new();
-        for (group, count) in ending {
-            let (Some(Some(row)), Some(step)) =
-                (self.groups.get(&group), workflow.step(&group.step))
-            else {
-                continue;
-            };
-            let first = match step.has_work() {
-                true => vec![step],
-                false => followers(workflow, &step.id),
-            };
-            for index in row.next..row.total.min(row.next.saturating_add(count)) {
-                lookups.push(Lookup::Item(group.clone(), index));
-                if row.pristine {
-                    continue;
-                }
-                let places = first.iter().map(|step| Place {
-                    run: group.run.clone(),
-                    path: group.path.item(&group, index),
-                    step: step.id.clone(),
-                });
-                lookups.extend(places.map(Lookup::Visits));
-            }
-        }
-        lookups
-    }
-
     /// The tasks of running runs that are known here and may be claimed now, the longest waiting
     /// first: a store need not write what it goes on to claim.
     #[must_use]
@@ -399,86 +273,6 @@ impl Batch {
         }
     }
 
-    /// What is known is on the disk: keeps what the next transaction is likely to ask for, which is
-    /// whatever belongs to work that is under way.
-    pub fn settle(&mut self) {
-        let mut runs = HashSet::new();
-        let mut scopes = HashSet::new();
-        for (task, row) in self.tasks.iter() {
-            if row.status == TaskStatus::InProgress {
-                runs.insert(task.run.clone());
-                scopes.insert((task.run.clone(), task.path.clone()));
-            }
-        }
-        let is_near = |place: &Place| {
-            let is_root = place.path.items().is_empty() && runs.contains(&place.run);
-            is_root || scopes.contains(&(place.run.clone(), place.path.clone()))
-        };
-        self.visits.retain(|place, _| is_near(place));
-        self.completed.retain(|place, _| is_near(place));
-        let results: HashSet<&TaskId> = self.completed.values().flatten().collect();
-        self.tasks.retain(|task, row| {
-            let is_going = row.is_some_and(|row| !row.status.is_terminal());
-            runs.contains(&task.run) && (is_going || results.contains(task))
-        });
-        let mut waiting = 0;
-        self.items.retain(|(group, _), row| {
-            let Some(row) = row.filter(|_| runs.contains(&group.run)) else {
-                return false;
-            };
-            match row.status {
-                ItemStatus::Running => true,
-                // Those whose turn comes soon.
-                ItemStatus::Waiting if waiting < WAITING_MAX && is_small(&row.value) => {
-                    waiting += 1;
-                    true
-                }
-                _ => false,
-            }
-        });
-        self.groups.retain(|group, _| runs.contains(&group.run));
-        self.inputs.retain(|run, _| runs.contains(run));
-        self.runs.retain(|run, _| runs.contains(run));
-        self.timers = Table::default();
-        self.outputs.clear();
-        self.ranges.clear();
-        self.all_items.clear();
-    }
-
-    /// Others may have written since. What is known of a run counts again once the run was looked up
-    /// and is found to have come no further.
-    pub fn doubt(&mut self) {
-        let runs = std::mem::take(&mut self.runs);
-        let known = runs.iter().map(|(run, row)| (run.clone(), row.seq));
-        self.doubted.extend(known);
-    }
-
-    /// The runs that are known, and how far each has come.
-    #[must_use]
-    pub fn runs(&self) -> Vec<(RunId, u64)> {
-        let runs = self.runs.iter();
-        runs.map(|(run, row)| (run.clone(), row.seq)).collect()
-    }
-
-    /// Nothing is known of a run any more, but for the timers that others have set for it in this
-    /// transaction: timers are not remembered from one to the next.
-    pub fn forget(&mut self, run: &RunId) {
-        self.doubted.remove(run);
-        self.runs.retain(|id, _| id != run);
-        self.inputs.remove(run);
-        self.tasks.retain(|task, _| task.run != *run);
-        self.groups.retain(|group, _| group.run != *run);
-        self.items.retain(|(group, _), _| group.run != *run);
-        self.visits.retain(|place, _| place.run != *run);
-        self.completed.retain(|place, _| place.run != *run);
-        self.outputs.retain(|task, _| task.run != *run);
-        self.ranges.retain(|range, _| match range {
-            Lookup::Active(id, _) | Lookup::ActiveWithin(id, _) => id != run,
-            _ => false,
-        });
-        self.all_items.retain(|group| group.run != *run);
-    }
-
     /// Nothing counts of a run that is in doubt.
     fn trust(&self, run: &RunId) -> Result<(), Lookup> {
         match self.doubted.contains_key(run) {
@@ -507,19 +301,6 @@ impl Batch {
         let rows = self.tasks.iter().map(|(_, row)| row);
         let active = rows.filter(|row| !row.status.is_terminal() && is_there(&row.id));
         Ok(active.cloned().collect())
-    }
-}
-
-fn is_small(value: &Value) -> bool {
-    let is_plain = |value: &Value| match value {
-        Value::String(text) => text.len() <= CHARACTERS_MAX,
-        Value::Array(_) | Value::Object(_) => false,
-        _ => true,
-    };
-    match value {
-        Value::Array(parts) => parts.len() <= PARTS_MAX && parts.iter().all(is_plain),
-        Value::Object(parts) => parts.len() <= PARTS_MAX && parts.values().all(is_plain),
-        plain => is_plain(plain),
     }
 }
 
