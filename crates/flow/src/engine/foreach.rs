@@ -367,7 +367,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
                 ItemStatus::Failed => failed.push(json!({
                     "index": item.index,
                     "item": item.value,
-                    "error": item.failure.clone().map(|failure| failure.message),
+                    "error": item.failure.as_ref().map(|failure| &failure.message),
                 })),
                 _ => skipped += 1,
             }

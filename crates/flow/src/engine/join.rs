@@ -169,7 +169,7 @@ impl<R: Rows> Ledger<'_, R> {
             match arrival.failed {
                 true => failed.push(json!({
                     "step": from.id.step,
-                    "error": from.failure.clone().map(|failure| failure.message),
+                    "error": from.failure.as_ref().map(|failure| &failure.message),
                 })),
                 false => results.push(from.output.clone().unwrap_or_default()),
             }

@@ -224,8 +224,8 @@ impl<R: Rows> Ledger<'_, R> {
     /// Lets a run go on that was paused because of a task.
     pub(crate) fn unpause(&mut self, task: &TaskId) -> Result<(), Stop<R::Error>> {
         let run = self.the_run()?;
-        match run.pause.clone() {
-            Some(Pause::Task(by)) if by == *task => self.run_on(),
+        match &run.pause {
+            Some(Pause::Task(by)) if by == task => self.run_on(),
             _ => Ok(()),
         }
     }

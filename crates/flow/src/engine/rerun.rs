@@ -144,7 +144,7 @@ impl<R: Rows> Ledger<'_, R> {
             open.extend(id.group().map(|(group, _)| group));
             if let Some(row) = self.find_task(&id)? {
                 open.extend(row.from.clone());
-                open.extend(row.arrivals.clone().into_iter().map(|arrival| arrival.from));
+                open.extend(row.arrivals.iter().map(|arrival| arrival.from.clone()));
             }
         }
         lineage.strangers.extend(seen);
@@ -181,9 +181,9 @@ impl<R: Rows> Ledger<'_, R> {
                 continue;
             };
             let mut kept = Vec::new();
-            for arrival in row.arrivals.clone() {
+            for arrival in &row.arrivals {
                 if !self.came_of(&arrival.from, lineage)? {
-                    kept.push(arrival);
+                    kept.push(arrival.clone());
                 }
             }
             fired.push((join.id.clone(), last.visit));
@@ -348,11 +348,11 @@ impl<R: Rows> Ledger<'_, R> {
 
     fn reopen_run(&mut self, task: &TaskId) -> Done<R> {
         let run = self.the_run()?;
-        match (run.status, run.pause.clone()) {
+        match (run.status, &run.pause) {
             (RunStatus::Running, _) | (RunStatus::Paused, Some(Pause::Person)) => Ok(()),
             (RunStatus::Paused, _) => self.run_on(),
             _ => {
-                if let Some(parent) = run.parent.clone() {
+                if let Some(parent) = &run.parent {
                     let message = format!(
                         "The run belongs to the subflow `{parent}`, which has gone on: run that again."
                     );

@@ -119,12 +119,12 @@ impl<R: Rows> Ledger<'_, R> {
             return Ok(());
         }
         self.belongs()?;
-        match timer.due.clone() {
-            Due::Timeout { task } => self.timed_out(&task),
+        match &timer.due {
+            Due::Timeout { task } => self.timed_out(task),
             // Whoever fires it has started the child, or was told that it has.
             Due::StartChild { .. } => Ok(()),
-            Due::ChildEnded { task, end } => self.child_ended(&task, &end),
-            Due::Cancel { reason } => self.cancel(&reason),
+            Due::ChildEnded { task, end } => self.child_ended(task, end),
+            Due::Cancel { reason } => self.cancel(reason),
         }
     }
 

@@ -101,7 +101,7 @@ impl<R: Rows> Ledger<'_, R> {
             ("index", Some((_, index))) => Some(json!(index)),
             ("total", Some((group, _))) => Some(json!(self.the_group(&group)?.total)),
             ("parentId", Some((group, _))) => Some(json!(group)),
-            ("parentId", None) => self.the_run()?.parent.clone().map(|parent| json!(parent)),
+            ("parentId", None) => self.the_run()?.parent.as_ref().map(|parent| json!(parent)),
             _ => self.item_named(view, name)?,
         })
     }

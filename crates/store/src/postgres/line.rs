@@ -60,9 +60,12 @@ impl Values {
 }
 
 /// How a transaction is known again by somebody else than its connection.
-pub(super) struct Mark {
-    name: String,
-    witness: Option<Witness>,
+pub(super) enum Mark {
+    Name(String),
+    /// The name may be another's by then.
+    Both(String, Witness),
+    /// The name was never heard of.
+    Witness(Witness),
 }
 
 /// An event that only this transaction can have written.
@@ -70,12 +73,6 @@ pub(super) struct Witness {
     pub(super) run: String,
     pub(super) seq: i64,
     pub(super) body: String,
-}
-
-impl Mark {
-    pub(super) fn new(name: String, witness: Option<Witness>) -> Mark {
-        Mark { name, witness }
-    }
 }
 
 /// What is done if nobody answers a commit.
@@ -246,31 +243,39 @@ impl Line {
         const NAME: &str = "SELECT pg_current_xact_id_if_assigned()::text";
         let rows = self.fetch(NAME, Values::default()).await?;
         let name = self.first::<Option<String>>(&rows)?.flatten();
-        Ok(name.map_or(Doubt::Harmless, |name| Doubt::Named(Mark::new(name, None))))
+        Ok(name.map_or(Doubt::Harmless, |name| Doubt::Named(Mark::Name(name))))
     }
 
     /// What became of a transaction whose commit nobody answered.
     async fn look(&mut self, mark: &Mark) -> Result<()> {
+        match self.find_out(mark).await {
+            Some(true) => Ok(()),
+            Some(false) => {
+                let message = format!("{} was lost before a commit.", self.fault.place);
+                Err(Error::new(Kind::Lost, message))
+            }
+            None => Err(Error::new(
+                Kind::Busy,
+                format!(
+                    "{} was lost in the middle of a commit, and does not say what became of it. \
+                     Look before you do it again.",
+                    self.fault.place
+                ),
+            )),
+        }
+    }
+
+    /// Whether a transaction was committed; nothing if nobody says so for too long.
+    async fn find_out(&mut self, mark: &Mark) -> Option<bool> {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_millis(LOOK_MS_MAX) {
             match self.is_committed(mark).await {
-                Ok(Some(true)) => return Ok(()),
-                Ok(Some(false)) => {
-                    let message = format!("{} was lost before a commit.", self.fault.place);
-                    return Err(Error::new(Kind::Lost, message));
-                }
+                Ok(Some(is_committed)) => return Some(is_committed),
                 // It may still be under way, or the server may.
                 Ok(None) | Err(_) => tokio::time::sleep(Duration::from_millis(LOOK_MS)).await,
             }
         }
-        Err(Error::new(
-            Kind::Busy,
-            format!(
-                "{} was lost in the middle of a commit, and does not say what became of it. Look \
-                 before you do it again.",
-                self.fault.place
-            ),
-        ))
+        None
     }
 
     /// Nothing while it is still under way.
@@ -278,9 +283,14 @@ impl Line {
         // A server that has died forgets the newest names, and then gives them to others.
         const STATUS: &str = "SELECT CASE WHEN $1::text::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) \
              THEN 'aborted' ELSE pg_xact_status($1::text::xid8) END";
-        let rows = self.fetch(STATUS, Values::of(mark.name.as_str())).await?;
+        let (name, witness) = match mark {
+            Mark::Name(name) => (name, None),
+            Mark::Both(name, witness) => (name, Some(witness)),
+            Mark::Witness(witness) => return self.is_there(witness).await.map(Some),
+        };
+        let rows = self.fetch(STATUS, Values::of(name.as_str())).await?;
         let status = self.first::<Option<String>>(&rows)?.flatten();
-        match (status.as_deref(), &mark.witness) {
+        match (status.as_deref(), witness) {
             (Some("committed"), None) => Ok(Some(true)),
             (Some("committed"), Some(witness)) => self.is_there(witness).await.map(Some),
             (Some("aborted"), _) => Ok(Some(false)),
@@ -323,20 +333,15 @@ impl Line {
         &mut self,
         sql: &'static str,
         values: Values,
-        witness: &Witness,
+        witness: Witness,
     ) -> Result<Option<Vec<PgRow>>> {
         let values = values.checked()?;
         match self.fetch_once(sql, values).await {
             Err(error) if error.kind() == Kind::Lost && self.connection.is_none() => {
-                let begun = Instant::now();
-                while begun.elapsed() < Duration::from_millis(LOOK_MS_MAX) {
-                    match self.is_there(witness).await {
-                        Ok(true) => return Ok(None),
-                        Ok(false) => return Err(error),
-                        Err(_) => tokio::time::sleep(Duration::from_millis(LOOK_MS)).await,
-                    }
+                match self.find_out(&Mark::Witness(witness)).await {
+                    Some(true) => Ok(None),
+                    _ => Err(error),
                 }
-                Err(error)
             }
             answered => answered.map(Some),
         }

@@ -20,7 +20,7 @@ use super::writing::{HINT, PUT, PUT_AND_HINT, PUT_IF, PUT_IF_AND_HINT, numbers, 
 use super::{count, integer};
 use crate::error::Result;
 use crate::sqlite::Scrub;
-use crate::workflows::{Begun, Kept, Memory, Shelf, columns};
+use crate::workflows::{Begun, Kept, Memory, Scribe, Shelf, columns};
 
 /// Hints are not given more often than this, in milliseconds: giving one makes commits wait for
 /// each other.
@@ -44,11 +44,7 @@ macro_rules! oldest {
 /// A connection, and what it needs to write as it should.
 pub(super) struct Rows {
     pub(super) line: Line,
-    pub(super) scrub: Option<Scrub>,
-    /// What documents are written on, one after another.
-    pub(super) paper: Vec<u8>,
-    /// A key was taken out since the last transaction ended well.
-    pub(super) has_scrubbed: bool,
+    pub(super) scribe: Scribe,
     /// The transaction has a run already: waiting for another one could close a circle.
     has_run: bool,
     /// Something was made ready that nobody was told of.
@@ -60,9 +56,7 @@ impl Rows {
     pub(super) fn new(line: Line, scrub: Option<Scrub>) -> Rows {
         Rows {
             line,
-            scrub,
-            paper: Vec::new(),
-            has_scrubbed: false,
+            scribe: Scribe::new(scrub),
             has_run: false,
             has_news: false,
             hinted: None,
@@ -162,14 +156,6 @@ impl Rows {
         self.names(&names)
     }
 
-    /// What became of everything since this was last asked.
-    fn kept(&mut self) -> Kept {
-        match std::mem::take(&mut self.has_scrubbed) {
-            true => Kept::Scrubbed,
-            false => Kept::AsTheyWere,
-        }
-    }
-
     /// Whether others are to be told now that something is ready.
     fn is_to_hint(&mut self) -> bool {
         let is_soon = |hinted: Instant| hinted.elapsed() < Duration::from_millis(HINT_MS);
@@ -204,7 +190,7 @@ impl Shelf for Rows {
             (false, false) => self.write_all(changes, PUT).await?,
         };
         self.line.commit(doubt).await?;
-        Ok(self.kept())
+        Ok(self.scribe.kept())
     }
 
     const GUESSES: bool = true;
@@ -220,7 +206,7 @@ impl Shelf for Rows {
             false => PUT_IF,
         };
         let is_done = self.write_all_if(changes, known, sql).await?;
-        let kept = self.kept();
+        let kept = self.scribe.kept();
         Ok(is_done.then_some(kept))
     }
 

@@ -31,7 +31,7 @@ impl Rows {
         }
         let names: Vec<String> = self.line.column(&named, 0)?;
         Ok(match (names.into_iter().next(), witness) {
-            (Some(name), Some(witness)) => Doubt::Named(Mark::new(name, Some(witness))),
+            (Some(name), Some(witness)) => Doubt::Named(Mark::Both(name, witness)),
             // Whatever happens to a run is an event. The rest can be done twice.
             _ => Doubt::Harmless,
         })
@@ -51,7 +51,7 @@ impl Rows {
         let Some(witness) = witness else {
             return Ok(false);
         };
-        let answered = self.line.fetch_or_look(sql, values, &witness).await?;
+        let answered = self.line.fetch_or_look(sql, values, witness).await?;
         match answered {
             Some(rows) => Ok(self.line.column(&rows, 0)?.first() == Some(&true)),
             None => Ok(true),
@@ -146,15 +146,9 @@ impl Rows {
             .and(self.bodies(rows)?))
     }
 
-    /// The documents of rows, with known keys taken out.
     fn bodies<T: Serialize>(&mut self, rows: impl IntoIterator<Item = T>) -> Result<Vec<String>> {
-        let bodies = rows.into_iter().map(|row| {
-            let body = columns::body(&mut self.paper, &row)?;
-            let scrubbed = self.scrub.as_ref().and_then(|scrub| scrub(&body));
-            self.has_scrubbed |= scrubbed.is_some();
-            Ok(scrubbed.unwrap_or(body))
-        });
-        bodies.collect()
+        let rows = rows.into_iter();
+        rows.map(|row| self.scribe.body(&row)).collect()
     }
 }
 

@@ -177,18 +177,7 @@ impl Shelf for Rows {
 
     async fn finish(&mut self, changes: &Changes) -> Result<Kept> {
         self.write_and_commit(changes).await?;
-        Ok(self.clerk.kept())
-    }
-
-    /// Beginning costs next to nothing here.
-    const GUESSES: bool = false;
-
-    async fn finish_if(
-        &mut self,
-        _changes: &Changes,
-        _known: &[(RunId, u64)],
-    ) -> Result<Option<Kept>> {
-        Ok(None)
+        Ok(self.clerk.scribe.kept())
     }
 
     async fn roll_back(&mut self) {

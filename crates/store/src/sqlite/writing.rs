@@ -16,7 +16,7 @@ use sqlx::sqlite::{Sqlite, SqliteArguments};
 use super::workflows::Rows;
 use super::{Scrub, integer};
 use crate::error::Result;
-use crate::workflows::{Kept, columns};
+use crate::workflows::{Scribe, columns};
 
 /// How many rows one statement takes, the most first: every number of rows is a sum of a few of
 /// these, and as many statements are prepared and no more.
@@ -138,28 +138,14 @@ impl Tray {
 /// Writes rows out as values of statements.
 pub(super) struct Clerk {
     statements: Statements,
-    scrub: Option<Scrub>,
-    /// What documents are written on, one after another.
-    paper: Vec<u8>,
-    /// A key was taken out since it was last asked.
-    has_scrubbed: bool,
+    pub(super) scribe: Scribe,
 }
 
 impl Clerk {
     pub(super) fn new(scrub: Option<Scrub>) -> Clerk {
         Clerk {
             statements: Statements::default(),
-            scrub,
-            paper: Vec::new(),
-            has_scrubbed: false,
-        }
-    }
-
-    /// What became of everything since this was last asked.
-    pub(super) fn kept(&mut self) -> Kept {
-        match std::mem::take(&mut self.has_scrubbed) {
-            true => Kept::Scrubbed,
-            false => Kept::AsTheyWere,
+            scribe: Scribe::new(scrub),
         }
     }
 
@@ -218,12 +204,8 @@ impl Clerk {
         Ok(())
     }
 
-    /// The document of a row, from which known keys are taken out.
     fn body<T: Serialize>(&mut self, row: &T) -> Result<Value> {
-        let body = columns::body(&mut self.paper, row)?;
-        let scrubbed = self.scrub.as_ref().and_then(|scrub| scrub(&body));
-        self.has_scrubbed |= scrubbed.is_some();
-        Ok(Value::Text(scrubbed.unwrap_or(body)))
+        self.scribe.body(row).map(Value::Text)
     }
 }
 

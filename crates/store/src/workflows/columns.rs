@@ -4,9 +4,6 @@ use std::fmt::{Display, Write as _};
 
 use flow::TaskId;
 use flow::engine::{Place, TaskRow, TaskStatus};
-use serde::Serialize;
-
-use crate::error::{Error, Kind, Result};
 
 /// As long as names are, or longer: a text that grows is copied.
 const NAME_BYTES: usize = 64;
@@ -40,20 +37,6 @@ pub(crate) fn text(value: &impl Display) -> String {
     // Writing into a text does not fail.
     let _ = write!(text, "{value}");
     text
-}
-
-/// The document of a row, written on paper that is used again and again.
-pub(crate) fn body<T: Serialize>(paper: &mut Vec<u8>, row: &T) -> Result<String> {
-    paper.clear();
-    let written = serde_json::to_writer(&mut *paper, row).map_err(|cause| cause.to_string());
-    let body = written.and_then(|()| {
-        let body = std::str::from_utf8(paper);
-        body.map(str::to_owned).map_err(|cause| cause.to_string())
-    });
-    body.map_err(|cause| {
-        let message = format!("a row cannot be written as JSON: {cause}. Report this.");
-        Error::new(Kind::Conflict, message)
-    })
 }
 
 /// The name of a step's first visit stands for the place.

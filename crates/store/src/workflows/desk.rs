@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use agent::Clock;
 use flow::engine::{
-    Batch, Command, Decision, Refusal, RefusalKind, Rows as _, Spent, Start, Stop, TaskRow, decide,
-    view,
+    Batch, Command, Decision, Event, Refusal, RefusalKind, Rows as _, Spent, Start, Stop, TaskRow,
+    decide, view,
 };
 use flow::{
     Claim, Claimed, Executed, RunId, StoreError, StoreErrorKind, TaskId, TextHash, Workflow,
@@ -163,13 +163,21 @@ impl<S: Shelf> Desk<S> {
         }
         let answers = self.decide_all(&mut batch, orders, begun.ready).await?;
         let changes = batch.flush();
-        if self.shelf.finish(&changes).await? == Kept::Scrubbed {
+        let kept = self.shelf.finish(&changes).await?;
+        Ok((self.remember(batch, kept, changes.events), answers))
+    }
+
+    /// What is known once everything is on the disk.
+    pub(super) fn remember(&self, mut batch: Batch, kept: Kept, events: Vec<Event>) -> Batch {
+        match kept {
             // What is kept is not what is known.
-            return Ok((Batch::new(), answers));
+            Kept::Scrubbed => Batch::new(),
+            Kept::AsTheyWere => {
+                self.recent.keep(events);
+                batch.settle();
+                batch
+            }
         }
-        self.recent.keep(changes.events);
-        batch.settle();
-        Ok((batch, answers))
     }
 
     pub(super) async fn decide_all(

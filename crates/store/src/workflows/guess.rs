@@ -12,7 +12,7 @@ use flow::{Claim, RunId};
 use tokio::time::Instant;
 
 use super::desk::{Answer, Desk, Order};
-use super::shelf::{Kept, Shelf};
+use super::shelf::Shelf;
 use crate::error::{Error, Kind, Result};
 
 /// For so long a worker may go on with its own runs before it is looked what else is ready.
@@ -44,8 +44,8 @@ impl Looked {
         }
     }
 
-    /// Whether there is something else to do for a worker with so many free hands, who has done so
-    /// much.
+    /// Whether it need not be looked again for a worker who wants no more than it has done, or when
+    /// there was nothing to be found.
     fn is_enough(self, claim: &Claim, done: usize) -> bool {
         let is_fresh = self.at.elapsed() < Duration::from_millis(LOOK_MS);
         is_fresh && (self.was_empty || claim.max <= done)
@@ -99,14 +99,11 @@ impl<S: Shelf> Desk<S> {
             }
             (_, Err(error)) => return Err(error),
         };
-        Ok(kept.map(|(kept, events, answers)| match kept {
-            Kept::Scrubbed => (Batch::new(), answers),
-            Kept::AsTheyWere => {
-                self.recent.keep(events);
-                batch.settle();
-                (batch, answers)
-            }
-        }))
+        Ok(kept.map(|(kept, events, answers)| (self.remember(batch, kept, events), answers)))
+    }
+
+    pub(super) fn is_guessing(&self) -> bool {
+        matches!(self.guess, Guess::On(_))
     }
 
     /// Something is asked for that is not known: from here on it goes on in a transaction, if what

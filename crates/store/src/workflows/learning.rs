@@ -6,7 +6,6 @@ use flow::RunId;
 use flow::engine::{Batch, Command, Found, Lookup, Rows as _, likely};
 
 use super::desk::Desk;
-use super::guess::Guess;
 use super::shelf::Shelf;
 use crate::error::Result;
 
@@ -25,7 +24,7 @@ impl<S: Shelf> Desk<S> {
     ) -> Result<()> {
         let unknown = runs.into_iter().filter(|run| batch.run(run).is_err());
         let unknown: Vec<RunId> = unknown.collect();
-        if unknown.is_empty() || matches!(self.guess, Guess::On(_)) {
+        if unknown.is_empty() || self.is_guessing() {
             return Ok(());
         }
         for row in self.shelf.find_runs(&unknown).await? {
@@ -65,14 +64,10 @@ impl<S: Shelf> Desk<S> {
 
     /// Looks up what is not known yet, one question for each kind. One alone is left to whoever
     /// asks for it.
-    pub(super) async fn learn(
-        &mut self,
-        batch: &mut Batch,
-        lookups: BTreeSet<Lookup>,
-    ) -> Result<()> {
+    async fn learn(&mut self, batch: &mut Batch, lookups: BTreeSet<Lookup>) -> Result<()> {
         let unknown = lookups.into_iter().filter(|lookup| !batch.knows(lookup));
         let unknown: Vec<Lookup> = unknown.collect();
-        if unknown.len() < 2 || matches!(self.guess, Guess::On(_)) {
+        if unknown.len() < 2 || self.is_guessing() {
             return Ok(());
         }
         let (mut tasks, mut groups) = (Vec::new(), Vec::new());

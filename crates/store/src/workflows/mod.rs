@@ -8,6 +8,7 @@ mod desk;
 mod guess;
 mod learning;
 mod recent;
+mod scribe;
 mod shelf;
 mod texts;
 
@@ -28,6 +29,7 @@ use guess::Guess;
 use recent::Recent;
 use texts::Texts;
 
+pub(crate) use scribe::Scribe;
 pub(crate) use shelf::{Begun, Kept, Memory, Shelf};
 
 /// How many orders may wait for the desk; whoever comes then waits with theirs.

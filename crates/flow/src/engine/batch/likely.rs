@@ -27,11 +27,11 @@ pub fn likely(workflow: &Workflow, command: &Command) -> Vec<Lookup> {
     };
     lookups.push(Lookup::Task(task.clone()));
     if matches!(command, Command::Claim { .. } | Command::Heartbeat { .. }) {
-        let item = group_of(&task.run, &task.path);
-        if matches!(command, Command::Claim { .. }) && item.is_none() {
-            lookups.extend(ways_on(workflow, task));
+        match (group_of(&task.run, &task.path), command) {
+            (Some((group, index)), _) => lookups.push(Lookup::Item(group, index)),
+            (None, Command::Claim { .. }) => lookups.extend(ways_on(workflow, task)),
+            (None, _) => {}
         }
-        lookups.extend(item.map(|(group, index)| Lookup::Item(group, index)));
         return lookups;
     }
     for depth in (1..=task.path.items().len()).rev() {

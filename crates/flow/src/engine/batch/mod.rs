@@ -10,7 +10,7 @@ mod remember;
 
 pub use likely::likely;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -67,9 +67,10 @@ pub struct Batch {
     new_inputs: Vec<(RunId, Value)>,
     visits: HashMap<Place, u32>,
     completed: HashMap<Place, Option<TaskId>>,
-    /// Outputs and ranges as they were stored when they were asked for.
+    /// Outputs as they were stored when they were asked for.
     outputs: HashMap<TaskId, Option<Value>>,
-    ranges: BTreeMap<Lookup, Vec<TaskId>>,
+    /// Ranges that were asked for: all their tasks are here.
+    ranges: HashSet<Lookup>,
     all_items: HashSet<TaskId>,
     /// Runs of an earlier transaction, by the number of the last event each had then.
     doubted: HashMap<RunId, u64>,
@@ -134,11 +135,10 @@ impl Batch {
                 self.outputs.extend(tasks.into_iter().zip(outputs));
             }
             (range @ (Lookup::Active(..) | Lookup::ActiveWithin(..)), Found::Tasks(rows)) => {
-                let ids = rows.iter().map(|row| row.id.clone()).collect();
                 for row in rows {
                     self.tasks.learn(row.id.clone(), Some(Arc::new(row)));
                 }
-                self.ranges.insert(range, ids);
+                self.ranges.insert(range);
             }
             (Lookup::Timer(run, key), Found::Timer(row)) => {
                 self.timers.learn((run, key), row.map(Arc::new));
@@ -160,7 +160,7 @@ impl Batch {
             Lookup::Item(group, index) => self.items.get(&(group.clone(), *index)).is_some(),
             Lookup::Items(group) => self.all_items.contains(group),
             Lookup::Outputs(tasks) => tasks.iter().all(|task| self.outputs.contains_key(task)),
-            Lookup::Active(..) | Lookup::ActiveWithin(..) => self.ranges.contains_key(lookup),
+            Lookup::Active(..) | Lookup::ActiveWithin(..) => self.ranges.contains(lookup),
             Lookup::Timer(run, key) => self.timers.get(&(run.clone(), key.clone())).is_some(),
         }
     }
@@ -294,7 +294,7 @@ impl Batch {
         range: &Lookup,
         is_there: impl Fn(&TaskId) -> bool,
     ) -> Result<Vec<Arc<TaskRow>>, Lookup> {
-        if !self.ranges.contains_key(range) {
+        if !self.ranges.contains(range) {
             return Err(range.clone());
         }
         // The stored ones were learned; whatever changed since is here too.

@@ -12,6 +12,8 @@ use crate::id::{RunId, TaskId};
 
 /// How many items that have not begun are remembered from one transaction to the next.
 const WAITING_MAX: usize = 10_000;
+/// How many runs are remembered that may have come further.
+const DOUBTED_MAX: usize = 1_000;
 /// What is small enough to be remembered: so many characters, and so many such values in one.
 const CHARACTERS_MAX: usize = 200;
 const PARTS_MAX: usize = 8;
@@ -20,6 +22,10 @@ impl Batch {
     /// What is known is on the disk: keeps what the next transaction is likely to ask for, which is
     /// whatever belongs to work that is under way.
     pub fn settle(&mut self) {
+        if self.doubted.len() >= DOUBTED_MAX {
+            let doubted: Vec<RunId> = self.doubted.keys().cloned().collect();
+            doubted.iter().for_each(|run| self.forget(run));
+        }
         let mut runs = HashSet::new();
         let mut scopes = HashSet::new();
         for (task, row) in self.tasks.iter() {
@@ -57,6 +63,7 @@ impl Batch {
         self.groups.retain(|group, _| runs.contains(&group.run));
         self.inputs.retain(|run, _| runs.contains(run));
         self.runs.retain(|run, _| runs.contains(run));
+        self.doubted.retain(|run, _| runs.contains(run));
         self.timers = Table::default();
         self.outputs.clear();
         self.ranges.clear();
@@ -90,7 +97,7 @@ impl Batch {
         self.visits.retain(|place, _| place.run != *run);
         self.completed.retain(|place, _| place.run != *run);
         self.outputs.retain(|task, _| task.run != *run);
-        self.ranges.retain(|range, _| match range {
+        self.ranges.retain(|range| match range {
             Lookup::Active(id, _) | Lookup::ActiveWithin(id, _) => id != run,
             _ => false,
         });
@@ -108,5 +115,46 @@ fn is_small(value: &Value) -> bool {
         Value::Array(parts) => parts.len() <= PARTS_MAX && parts.iter().all(is_plain),
         Value::Object(parts) => parts.len() <= PARTS_MAX && parts.values().all(is_plain),
         plain => is_plain(plain),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::engine::{Command, Start, decide};
+    use crate::memory::Memory;
+
+    /// A worker's task can be taken from it without a word: its run is then never asked for again.
+    #[test]
+    fn runs_that_nobody_asks_for_again_are_forgotten() {
+        let workflow = crate::parse("graph TD\n  A[Work]\n").unwrap();
+        let mut batch = Batch::new();
+        let mut memory = Memory::new();
+        for number in 0..DOUBTED_MAX + 10 {
+            let run = format!("r{number}");
+            let start = Start::new(run.as_str(), json!({}));
+            memory
+                .execute(&workflow, &Command::Start(start), 1)
+                .unwrap();
+            let claim = Command::Claim {
+                task: format!("{run}/A").parse().unwrap(),
+                worker: "w".to_owned(),
+                lease_ms: 1,
+            };
+            batch.doubt();
+            let decision = loop {
+                match decide(&workflow, &mut batch, &claim, 1) {
+                    Ok(decision) => break decision,
+                    Err(crate::engine::Stop::Rows(lookup)) => memory.teach(&mut batch, lookup),
+                    Err(refused) => panic!("{refused:?}"),
+                }
+            };
+            batch.commit(decision);
+            memory.commit(batch.flush());
+            batch.settle();
+        }
+        assert!(batch.tasks.iter().count() <= DOUBTED_MAX);
     }
 }
