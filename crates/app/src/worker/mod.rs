@@ -36,6 +36,8 @@ const SHOW: Duration = Duration::from_millis(40);
 const GRACE: Duration = Duration::from_secs(3);
 /// How long a database that cannot be reached, or whose disk is full, is waited for.
 const UNAVAILABLE_MAX: Duration = Duration::from_secs(60);
+/// How often, at most, what is about to be done is waited for.
+const GATHER_MAX: usize = 100;
 /// How many events a watcher gets at a time.
 const EVENTS_MAX: usize = 1_000;
 
@@ -270,6 +272,7 @@ impl<'o> Worker<'o> {
             done = shift.done.recv() => {
                 if let Some(done) = done {
                     shift.ended(done);
+                    shift.gather().await;
                 }
             }
             _ = self.store.hint() => shift.idle_ms = IDLE_MS_FIRST,
@@ -278,7 +281,6 @@ impl<'o> Worker<'o> {
                 watcher.tick();
             }
         }
-        shift.drain();
     }
 
     fn lease_ms(&self) -> u64 {
@@ -419,6 +421,23 @@ impl Shift {
             self.unreported.push(done);
         }
         self.idle_ms = IDLE_MS_FIRST;
+    }
+
+    /// Takes what is done besides. What is about to be done is waited for, a moment only: telling
+    /// of many things costs little more than telling of one.
+    async fn gather(&mut self) {
+        self.drain();
+        for _ in 0..GATHER_MAX {
+            if self.running.is_empty() {
+                break;
+            }
+            tokio::task::yield_now().await;
+            let before = self.unreported.len();
+            self.drain();
+            if self.unreported.len() == before {
+                break;
+            }
+        }
     }
 
     fn drain(&mut self) {

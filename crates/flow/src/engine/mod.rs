@@ -44,7 +44,7 @@ mod steer;
 
 pub use action::{Action, Evaluated, Event, NewTask, Notice, NoticeKind, TaskChange, What};
 pub use attempt::TURNS_MAX;
-pub use batch::{Batch, Found, Lookup, likely};
+pub use batch::{Batch, Found, Lookup, endings, likely};
 pub use command::{Answer, Command, Outcome, Refusal, RefusalKind, Report, Start};
 pub use failure::backoff_ms;
 pub use route::HOPS_MAX;

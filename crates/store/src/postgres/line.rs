@@ -180,16 +180,20 @@ impl Line {
         }
     }
 
-    /// A commit is on the disk when it is answered, whatever the server's default.
+    /// A commit is on the disk when it is answered, whatever the server's default. Statements go by
+    /// their indexes, planned once: what the server knows of the size of tables is too old to go by
+    /// when a run has just filled them.
     async fn prepare(&self, connection: &mut PgConnection) -> std::result::Result<(), sqlx::Error> {
-        sqlx::query(
-            "SELECT set_config('synchronous_commit', 'on', false) \
-             WHERE current_setting('synchronous_commit') = 'off'",
+        let now = sqlx::query(
+            "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, \
+             CASE current_setting('synchronous_commit') WHEN 'off' \
+             THEN set_config('synchronous_commit', 'on', false) END, \
+             set_config('plan_cache_mode', 'force_generic_plan', false), \
+             set_config('enable_seqscan', 'off', false)",
         )
-        .fetch_all(&mut *connection)
+        .fetch_one(connection)
         .await?;
-        let now = sqlx::query_scalar(NOW).fetch_one(connection).await?;
-        self.clock.set(now);
+        self.clock.set(now.try_get(0)?);
         Ok(())
     }
 

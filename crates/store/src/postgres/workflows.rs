@@ -4,6 +4,7 @@
 //! taken in the order of names, so that transactions wait for each other in a line and not in a
 //! circle. Where a circle comes to be all the same, PostgreSQL breaks it, and the desk tries again.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use flow::engine::{
@@ -20,7 +21,7 @@ use super::writing::{HINT, PUT, PUT_AND_HINT, PUT_IF, PUT_IF_AND_HINT, numbers, 
 use super::{count, integer};
 use crate::error::Result;
 use crate::sqlite::Scrub;
-use crate::workflows::{Begun, Kept, Memory, Scribe, Shelf, columns};
+use crate::workflows::{Begun, Kept, Memory, Scribe, Seen, Shelf, Wanted, columns};
 
 /// Hints are not given more often than this, in milliseconds: giving one makes commits wait for
 /// each other.
@@ -210,6 +211,12 @@ impl Shelf for Rows {
         Ok(is_done.then_some(kept))
     }
 
+    /// The server plans the large statements when they first come.
+    async fn rehearse(&mut self) -> Result<()> {
+        self.find_all(&Wanted::default()).await?;
+        self.write_nothing().await
+    }
+
     async fn roll_back(&mut self) {
         self.line.roll_back().await;
     }
@@ -264,33 +271,49 @@ impl Shelf for Rows {
         self.many(sql, Values::of(strings(runs))).await
     }
 
-    async fn find_tasks(&mut self, tasks: &[TaskId]) -> Result<Vec<TaskRow>> {
-        let sql = "SELECT body FROM workflow_tasks WHERE id = ANY($1)";
-        self.many(sql, Values::of(strings(tasks))).await
-    }
-
-    async fn find_groups(&mut self, groups: &[TaskId]) -> Result<Vec<GroupRow>> {
-        let sql = "SELECT body FROM workflow_groups WHERE id = ANY($1)";
-        self.many(sql, Values::of(strings(groups))).await
-    }
-
-    async fn find_items(&mut self, items: &[(TaskId, u32)]) -> Result<Vec<ItemRow>> {
-        let sql = "SELECT body FROM unnest($1::text[], $2::bigint[]) \
-                   AS wanted (\"group\", \"index\") JOIN workflow_items USING (\"group\", \"index\")";
-        let values = Values::of(strings(items.iter().map(|(group, _)| group)))
-            .and(numbers(items.iter().map(|(_, index)| u64::from(*index))));
-        self.many(sql, values).await
-    }
-
-    async fn find_visits(&mut self, places: &[Place]) -> Result<Vec<u32>> {
-        let sql = "SELECT (SELECT coalesce(max(visit), 0) FROM workflow_tasks WHERE place = wanted.place) \
-                   FROM unnest($1::text[]) WITH ORDINALITY AS wanted (place, number) \
-                   ORDER BY wanted.number";
-        let names = strings(places.iter().map(columns::place));
-        let rows = self.line.fetch(sql, Values::of(names)).await?;
-        let visits: Vec<i64> = self.line.column(&rows, 0)?;
-        let visits = visits.into_iter().map(u32::try_from);
-        Ok(visits.map(|visits| visits.unwrap_or(u32::MAX)).collect())
+    async fn find_all(&mut self, wanted: &Wanted) -> Result<Seen> {
+        const ALL: &str = "SELECT 'task', body, 0::bigint FROM workflow_tasks WHERE id = ANY($1) \
+             UNION ALL SELECT 'group', body, 0 FROM workflow_groups WHERE id = ANY($2) \
+             UNION ALL SELECT 'item', body, 0 FROM unnest($3::text[], $4::bigint[]) \
+             AS wanted (\"group\", \"index\") JOIN workflow_items USING (\"group\", \"index\") \
+             UNION ALL SELECT 'item', next.body, 0 FROM unnest($5::text[], $6::bigint[]) \
+             AS wanted (\"group\", count) JOIN workflow_groups AS groups ON groups.id = wanted.\"group\" \
+             CROSS JOIN LATERAL (SELECT items.body FROM workflow_items AS items \
+             WHERE items.\"group\" = groups.id \
+             AND items.\"index\" >= (groups.body::json ->> 'next')::bigint \
+             ORDER BY items.\"index\" LIMIT wanted.count) AS next \
+             UNION ALL SELECT 'visits', wanted.place, coalesce((SELECT max(visit) \
+             FROM workflow_tasks AS task WHERE task.place = wanted.place), 0) \
+             FROM unnest($7::text[]) AS wanted (place)";
+        let places = strings(wanted.places.iter().map(columns::place));
+        let index_of = |(_, index): &(TaskId, u32)| u64::from(*index);
+        let values = Values::of(strings(&wanted.tasks))
+            .and(strings(&wanted.groups))
+            .and(strings(wanted.items.iter().map(|(group, _)| group)))
+            .and(numbers(wanted.items.iter().map(index_of)))
+            .and(strings(wanted.next_items.iter().map(|(group, _)| group)))
+            .and(numbers(wanted.next_items.iter().map(index_of)))
+            .and(places.clone());
+        let rows = self.line.fetch(ALL, values).await?;
+        let kinds: Vec<String> = self.line.column(&rows, 0)?;
+        let bodies: Vec<String> = self.line.column(&rows, 1)?;
+        let numbers: Vec<i64> = self.line.column(&rows, 2)?;
+        let mut seen = Seen::default();
+        let mut visits: HashMap<&str, i64> = HashMap::new();
+        for ((kind, body), number) in kinds.iter().zip(&bodies).zip(numbers) {
+            match kind.as_str() {
+                "task" => seen.tasks.push(self.read(body)?),
+                "group" => seen.groups.push(self.read(body)?),
+                "item" => seen.items.push(self.read(body)?),
+                _ => {
+                    visits.insert(body, number);
+                }
+            }
+        }
+        let visits = places.iter().map(|place| visits.get(place.as_str()));
+        let visits = visits.map(|count| u32::try_from(count.copied().unwrap_or(0)));
+        seen.visits = visits.map(|count| count.unwrap_or(u32::MAX)).collect();
+        Ok(seen)
     }
 
     async fn write(&mut self, changes: &Changes) -> Result<()> {

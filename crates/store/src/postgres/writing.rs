@@ -58,6 +58,16 @@ impl Rows {
         }
     }
 
+    /// Both ways.
+    pub(super) async fn write_nothing(&mut self) -> Result<()> {
+        let nothing = Changes::default();
+        self.write_all(&nothing, PUT).await?;
+        let (values, _) = self.values(&nothing)?;
+        let values = values.and(Vec::<String>::new()).and(Vec::<i64>::new());
+        self.line.fetch(PUT_IF, values).await?;
+        Ok(())
+    }
+
     fn values(&mut self, changes: &Changes) -> Result<(Values, Option<Witness>)> {
         let values = self.add_runs(Values::default(), changes)?;
         let values = self.add_tasks(values, &changes.tasks)?;

@@ -7,6 +7,7 @@ use flow::engine::{
     TimerRow,
 };
 use flow::{Claim, Path, RunId, TaskId, TextHash, Which};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use sqlx::Row as _;
@@ -17,7 +18,7 @@ use super::fault::Fault;
 use super::writing::Clerk;
 use super::{count, integer};
 use crate::error::Result;
-use crate::workflows::{Begun, Kept, Memory, Shelf, columns};
+use crate::workflows::{Begun, Kept, Memory, Seen, Shelf, Wanted, columns};
 
 /// Begins, and asks whether another connection has written since it was asked last.
 macro_rules! begin {
@@ -136,6 +137,35 @@ impl Rows {
         Ok(u32::try_from(visits).unwrap_or(u32::MAX))
     }
 
+    async fn all_visits(&mut self, places: &[Place]) -> Result<Vec<u32>> {
+        if places.is_empty() {
+            return Ok(Vec::new());
+        }
+        let names: Vec<String> = places.iter().map(columns::place).collect();
+        let found = sqlx::query_scalar(
+            "SELECT (SELECT coalesce(max(visit), 0) FROM workflow_tasks WHERE place = wanted.value) \
+             FROM json_each($1) AS wanted ORDER BY wanted.key",
+        )
+        .bind(json!(names).to_string())
+        .fetch_all(&mut self.connection)
+        .await;
+        let visits: Vec<i64> = found.map_err(|cause| self.fault().of(&cause))?;
+        let visits = visits.into_iter().map(u32::try_from);
+        Ok(visits.map(|visits| visits.unwrap_or(u32::MAX)).collect())
+    }
+
+    /// Rows by a list of their keys.
+    async fn listed<T: DeserializeOwned>(
+        &mut self,
+        sql: &'static str,
+        keys: &[impl Serialize],
+    ) -> Result<Vec<T>> {
+        match keys.is_empty() {
+            true => Ok(Vec::new()),
+            false => self.many(sql, &json!(keys).to_string(), "").await,
+        }
+    }
+
     async fn active(&mut self, run: &RunId, path: &Path) -> Result<Vec<TaskRow>> {
         let sql = "SELECT body FROM workflow_tasks WHERE run = $1 AND path = $2 AND is_active = 1";
         self.many(sql, run.as_str(), &path.to_string()).await
@@ -224,37 +254,28 @@ impl Shelf for Rows {
         self.many(sql, &json!(runs).to_string(), "").await
     }
 
-    async fn find_tasks(&mut self, tasks: &[TaskId]) -> Result<Vec<TaskRow>> {
-        let sql = "SELECT body FROM workflow_tasks \
-                   WHERE id IN (SELECT value FROM json_each($1)) AND $2 = ''";
-        self.many(sql, &json!(tasks).to_string(), "").await
-    }
-
-    async fn find_groups(&mut self, groups: &[TaskId]) -> Result<Vec<GroupRow>> {
-        let sql = "SELECT body FROM workflow_groups \
-                   WHERE id IN (SELECT value FROM json_each($1)) AND $2 = ''";
-        self.many(sql, &json!(groups).to_string(), "").await
-    }
-
-    async fn find_items(&mut self, items: &[(TaskId, u32)]) -> Result<Vec<ItemRow>> {
-        let sql = "SELECT body FROM json_each($1) AS wanted JOIN workflow_items \
-                   ON \"group\" = wanted.value ->> 0 AND \"index\" = wanted.value ->> 1 \
-                   WHERE $2 = ''";
-        self.many(sql, &json!(items).to_string(), "").await
-    }
-
-    async fn find_visits(&mut self, places: &[Place]) -> Result<Vec<u32>> {
-        let names: Vec<String> = places.iter().map(columns::place).collect();
-        let found = sqlx::query_scalar(
-            "SELECT (SELECT coalesce(max(visit), 0) FROM workflow_tasks WHERE place = wanted.value) \
-             FROM json_each($1) AS wanted ORDER BY wanted.key",
-        )
-        .bind(json!(names).to_string())
-        .fetch_all(&mut self.connection)
-        .await;
-        let visits: Vec<i64> = found.map_err(|cause| self.fault().of(&cause))?;
-        let visits = visits.into_iter().map(u32::try_from);
-        Ok(visits.map(|visits| visits.unwrap_or(u32::MAX)).collect())
+    async fn find_all(&mut self, wanted: &Wanted) -> Result<Seen> {
+        const TASKS: &str = "SELECT body FROM workflow_tasks \
+                             WHERE id IN (SELECT value FROM json_each($1)) AND $2 = ''";
+        const GROUPS: &str = "SELECT body FROM workflow_groups \
+                              WHERE id IN (SELECT value FROM json_each($1)) AND $2 = ''";
+        const ITEMS: &str = "SELECT body FROM json_each($1) AS wanted JOIN workflow_items \
+             ON \"group\" = wanted.value ->> 0 AND \"index\" = wanted.value ->> 1 \
+             WHERE $2 = ''";
+        const NEXT: &str = "SELECT workflow_items.body FROM json_each($1) AS wanted \
+             JOIN workflow_groups ON workflow_groups.id = wanted.value ->> 0 \
+             JOIN workflow_items ON \"group\" = workflow_groups.id \
+             AND \"index\" >= workflow_groups.body ->> '$.next' \
+             AND \"index\" < (workflow_groups.body ->> '$.next') + (wanted.value ->> 1) \
+             WHERE $2 = ''";
+        let mut items = self.listed(ITEMS, &wanted.items).await?;
+        items.extend(self.listed(NEXT, &wanted.next_items).await?);
+        Ok(Seen {
+            tasks: self.listed(TASKS, &wanted.tasks).await?,
+            groups: self.listed(GROUPS, &wanted.groups).await?,
+            items,
+            visits: self.all_visits(&wanted.places).await?,
+        })
     }
 
     async fn write(&mut self, changes: &Changes) -> Result<()> {

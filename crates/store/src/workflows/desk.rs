@@ -62,6 +62,7 @@ pub(super) struct Desk<S> {
     pub(super) recent: Recent,
     pub(super) looked: Option<Looked>,
     pub(super) guess: Guess,
+    pub(super) is_rehearsed: bool,
 }
 
 impl<S: Shelf> Desk<S> {
@@ -72,9 +73,14 @@ impl<S: Shelf> Desk<S> {
             let (orders, answered): (Vec<Order>, Vec<Answered>) = waiting.drain(..).unzip();
             match self.transact(&orders).await {
                 Ok(answers) => {
+                    let is_idle = answers.iter().any(is_nothing_claimed);
                     for (answered, answer) in answered.into_iter().zip(answers) {
                         // Whoever asked may have gone.
                         let _ = answered.send(Ok(answer));
+                    }
+                    if is_idle && !std::mem::replace(&mut self.is_rehearsed, true) {
+                        // What goes wrong here will go wrong again where it matters.
+                        let _ = self.shelf.rehearse().await;
                     }
                 }
                 Err(error) if orders.len() > 1 && error.kind() != Kind::Lost => {
@@ -417,6 +423,10 @@ fn commands_of(order: &Order) -> &[Command] {
         Order::Turn(reports, _) => reports,
         _ => &[],
     }
+}
+
+fn is_nothing_claimed(answer: &Answer) -> bool {
+    matches!(answer, Answer::Claimed(claimed) if claimed.is_empty())
 }
 
 fn claiming(claim: &Claim, task: TaskId) -> Command {

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use flow::engine::{Batch, Lookup};
+use flow::engine::{Batch, Found, Lookup, RunRow};
 use flow::{Claim, RunId};
 use tokio::time::Instant;
 
@@ -25,8 +25,8 @@ pub(super) enum Guess {
     Off,
     /// By how far these runs had come.
     On(Vec<(RunId, u64)>),
-    /// They have come further.
-    Wrong,
+    /// They have come further, and are held now.
+    Wrong(Vec<RunRow>),
 }
 
 /// When it was last looked what is ready.
@@ -68,7 +68,7 @@ impl<S: Shelf> Desk<S> {
             })
     }
 
-    /// Nothing if what was known was not so any more.
+    /// Nothing if what was known was not so any more, and nothing was written.
     pub(super) async fn guess(
         &mut self,
         mut batch: Batch,
@@ -76,45 +76,58 @@ impl<S: Shelf> Desk<S> {
     ) -> Result<Option<(Batch, Vec<Answer>)>> {
         self.guess = Guess::On(batch.runs());
         let decided = self.decide_all(&mut batch, orders, Some(Vec::new())).await;
-        let kept = match (std::mem::take(&mut self.guess), decided) {
+        let answers = match (std::mem::take(&mut self.guess), decided) {
             (Guess::On(known), Ok(answers)) => {
-                let changes = batch.flush();
-                let is_about =
-                    |(run, _): &(RunId, u64)| changes.runs.iter().any(|row| row.id == *run);
-                let known: Vec<(RunId, u64)> = known.into_iter().filter(is_about).collect();
-                if known.len() != changes.runs.len() {
-                    return Ok(None);
-                }
-                let kept = self.shelf.finish_if(&changes, &known).await?;
-                kept.map(|kept| (kept, changes.events, answers))
+                return self.finish_guess(batch, &known, answers).await;
             }
-            (Guess::Off, Ok(answers)) => {
-                let changes = batch.flush();
-                let kept = self.shelf.finish(&changes).await?;
-                Some((kept, changes.events, answers))
-            }
-            (Guess::Wrong, _) => {
-                self.shelf.roll_back().await;
-                None
+            (Guess::Off, Ok(answers)) => answers,
+            (Guess::Wrong(found), _) => {
+                batch = Batch::new();
+                learn_found(&mut batch, found);
+                self.decide_all(&mut batch, orders, Some(Vec::new()))
+                    .await?
             }
             (_, Err(error)) => return Err(error),
         };
-        Ok(kept.map(|(kept, events, answers)| (self.remember(batch, kept, events), answers)))
+        let changes = batch.flush();
+        let kept = self.shelf.finish(&changes).await?;
+        Ok(Some((self.remember(batch, kept, changes.events), answers)))
+    }
+
+    async fn finish_guess(
+        &mut self,
+        mut batch: Batch,
+        known: &[(RunId, u64)],
+        answers: Vec<Answer>,
+    ) -> Result<Option<(Batch, Vec<Answer>)>> {
+        let changes = batch.flush();
+        let is_about = |(run, _): &&(RunId, u64)| changes.runs.iter().any(|row| row.id == *run);
+        let known: Vec<(RunId, u64)> = known.iter().filter(is_about).cloned().collect();
+        if known.len() != changes.runs.len() {
+            return Ok(None);
+        }
+        let kept = self.shelf.finish_if(&changes, &known).await?;
+        Ok(kept.map(|kept| (self.remember(batch, kept, changes.events), answers)))
     }
 
     pub(super) fn is_guessing(&self) -> bool {
         matches!(self.guess, Guess::On(_))
     }
 
-    /// Something is asked for that is not known: from here on it goes on in a transaction, if what
-    /// was known is so.
-    pub(super) async fn stop_guessing(&mut self) -> Result<()> {
+    /// Something is asked for that is not known: from here on it goes on in a transaction. What was
+    /// decided already stands if what was known is so.
+    pub(super) async fn stop_guessing(&mut self, batch: &mut Batch) -> Result<()> {
         let Guess::On(known) = std::mem::take(&mut self.guess) else {
             return Ok(());
         };
         self.shelf.begin(None, self.clock.now_ms()).await?;
         let runs: Vec<RunId> = known.iter().map(|(run, _)| run.clone()).collect();
         let found = self.shelf.find_runs(&runs).await?;
+        if !batch.has_news() {
+            batch.doubt();
+            learn_found(batch, found);
+            return Ok(());
+        }
         let is_so = |(run, seq): &(RunId, u64)| {
             let mut found = found.iter();
             found.any(|row| row.id == *run && row.seq == *seq)
@@ -122,7 +135,13 @@ impl<S: Shelf> Desk<S> {
         if known.iter().all(is_so) {
             return Ok(());
         }
-        self.guess = Guess::Wrong;
+        self.guess = Guess::Wrong(found);
         Err(Error::new(Kind::Lost, "Somebody else was faster."))
+    }
+}
+
+fn learn_found(batch: &mut Batch, found: Vec<RunRow>) {
+    for row in found {
+        batch.learn(Lookup::Run(row.id.clone()), Found::Run(Some(row)));
     }
 }

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flow::RunId;
-use flow::engine::{Batch, Command, Found, Lookup, Rows as _, likely};
+use flow::engine::{Batch, Command, Found, Lookup, Rows as _, endings, likely};
+use flow::{RunId, TaskId};
 
 use super::desk::Desk;
-use super::shelf::Shelf;
+use super::shelf::{Shelf, Wanted};
 use crate::error::Result;
 
 impl<S: Shelf> Desk<S> {
     pub(super) async fn look_up(&mut self, batch: &mut Batch, lookup: Lookup) -> Result<()> {
-        self.stop_guessing().await?;
+        self.stop_guessing(batch).await?;
         let found = self.shelf.find(&lookup).await?;
         batch.learn(lookup, found);
         Ok(())
@@ -38,6 +38,16 @@ impl<S: Shelf> Desk<S> {
 
     /// What these commands will ask for, in a few questions instead of many.
     pub(super) async fn foresee(&mut self, batch: &mut Batch, commands: &[&Command]) -> Result<()> {
+        let was_guessing = self.is_guessing();
+        self.foresee_once(batch, commands).await?;
+        match was_guessing && !self.is_guessing() {
+            // What was known may have turned out not to be so.
+            true => self.foresee_once(batch, commands).await,
+            false => Ok(()),
+        }
+    }
+
+    async fn foresee_once(&mut self, batch: &mut Batch, commands: &[&Command]) -> Result<()> {
         let mut by_run: BTreeMap<&RunId, Vec<&Command>> = BTreeMap::new();
         for command in commands {
             by_run.entry(command.run()).or_default().push(command);
@@ -54,63 +64,68 @@ impl<S: Shelf> Desk<S> {
                 pinned.push((workflow, commands));
             }
         }
-        self.learn(batch, first).await?;
+        self.learn(batch, &first, &endings(commands)).await?;
         let second = pinned
             .iter()
             .flat_map(|(workflow, commands)| batch.ahead(workflow, commands))
             .collect();
-        self.learn(batch, second).await
+        self.learn(batch, &second, &BTreeMap::new()).await
     }
 
-    /// Looks up what is not known yet, one question for each kind. One alone is left to whoever
-    /// asks for it.
-    async fn learn(&mut self, batch: &mut Batch, lookups: BTreeSet<Lookup>) -> Result<()> {
-        let unknown = lookups.into_iter().filter(|lookup| !batch.knows(lookup));
-        let unknown: Vec<Lookup> = unknown.collect();
-        if unknown.len() < 2 || self.is_guessing() {
+    /// Looks up what is not known yet, in one question. One alone is left to whoever asks for it.
+    /// Where a foreach is not known, so many of its next items are looked up with it.
+    async fn learn(
+        &mut self,
+        batch: &mut Batch,
+        lookups: &BTreeSet<Lookup>,
+        next_items: &BTreeMap<TaskId, u32>,
+    ) -> Result<()> {
+        let unknown = lookups.iter().filter(|lookup| !batch.knows(lookup));
+        let unknown: Vec<&Lookup> = unknown.collect();
+        if unknown.len() < 2 {
             return Ok(());
         }
-        let (mut tasks, mut groups) = (Vec::new(), Vec::new());
-        let (mut items, mut places) = (Vec::new(), Vec::new());
+        if self.is_guessing() {
+            // Then it is not known yet what is not known.
+            return self.stop_guessing(batch).await;
+        }
+        let mut wanted = Wanted::default();
         for lookup in unknown {
-            match lookup {
-                Lookup::Task(task) => tasks.push(task),
-                Lookup::Group(group) => groups.push(group),
-                Lookup::Item(group, index) => items.push((group, index)),
-                Lookup::Visits(place) => places.push(place),
+            match lookup.clone() {
+                Lookup::Task(task) => wanted.tasks.push(task),
+                Lookup::Group(group) => {
+                    if let Some(count) = next_items.get(&group) {
+                        wanted.next_items.push((group.clone(), *count));
+                    }
+                    wanted.groups.push(group);
+                }
+                Lookup::Item(group, index) => wanted.items.push((group, index)),
+                Lookup::Visits(place) => wanted.places.push(place),
                 _ => {}
             }
         }
-        if !tasks.is_empty() {
-            for row in self.shelf.find_tasks(&tasks).await? {
-                batch.learn(Lookup::Task(row.id.clone()), Found::Task(Some(row)));
-            }
+        let seen = self.shelf.find_all(&wanted).await?;
+        for row in seen.tasks {
+            batch.learn(Lookup::Task(row.id.clone()), Found::Task(Some(row)));
         }
-        if !groups.is_empty() {
-            for row in self.shelf.find_groups(&groups).await? {
-                batch.learn(Lookup::Group(row.id.clone()), Found::Group(Some(row)));
-            }
+        for row in seen.groups {
+            batch.learn(Lookup::Group(row.id.clone()), Found::Group(Some(row)));
         }
-        if !items.is_empty() {
-            for row in self.shelf.find_items(&items).await? {
-                let lookup = Lookup::Item(row.group.clone(), row.index);
-                batch.learn(lookup, Found::Item(Some(row)));
-            }
+        for row in seen.items {
+            let lookup = Lookup::Item(row.group.clone(), row.index);
+            batch.learn(lookup, Found::Item(Some(row)));
         }
-        if !places.is_empty() {
-            let visits = self.shelf.find_visits(&places).await?;
-            for (place, visits) in places.into_iter().zip(visits) {
-                batch.learn(Lookup::Visits(place), Found::Visits(visits));
-            }
+        for (place, visits) in wanted.places.into_iter().zip(seen.visits) {
+            batch.learn(Lookup::Visits(place), Found::Visits(visits));
         }
         // Those that were not found are none.
-        for task in tasks {
+        for task in wanted.tasks {
             batch.learn(Lookup::Task(task), Found::Task(None));
         }
-        for group in groups {
+        for group in wanted.groups {
             batch.learn(Lookup::Group(group), Found::Group(None));
         }
-        for (group, index) in items {
+        for (group, index) in wanted.items {
             batch.learn(Lookup::Item(group, index), Found::Item(None));
         }
         Ok(())

@@ -30,7 +30,7 @@ use recent::Recent;
 use texts::Texts;
 
 pub(crate) use scribe::Scribe;
-pub(crate) use shelf::{Begun, Kept, Memory, Shelf};
+pub(crate) use shelf::{Begun, Kept, Memory, Seen, Shelf, Wanted};
 
 /// How many orders may wait for the desk; whoever comes then waits with theirs.
 const QUEUE_MAX: usize = 4_096;
@@ -83,6 +83,7 @@ impl<S: Shelf> Workflows<S> {
             recent: recent.clone(),
             looked: None,
             guess: Guess::default(),
+            is_rehearsed: false,
         };
         tokio::spawn(desk.serve(queue));
         Workflows {

@@ -36,6 +36,28 @@ pub(crate) enum Kept {
     Scrubbed,
 }
 
+/// Rows that are looked up together.
+#[derive(Default)]
+pub(crate) struct Wanted {
+    pub(crate) tasks: Vec<TaskId>,
+    pub(crate) groups: Vec<TaskId>,
+    pub(crate) items: Vec<(TaskId, u32)>,
+    /// So many items of a foreach, from the next one that begins.
+    pub(crate) next_items: Vec<(TaskId, u32)>,
+    /// How often they were visited.
+    pub(crate) places: Vec<Place>,
+}
+
+/// Those that there were.
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) tasks: Vec<TaskRow>,
+    pub(crate) groups: Vec<GroupRow>,
+    pub(crate) items: Vec<ItemRow>,
+    /// In the order of the places.
+    pub(crate) visits: Vec<u32>,
+}
+
 /// One connection to a database, inside a transaction or not.
 pub(crate) trait Shelf: Send + 'static {
     /// Begins a transaction, which may go on with a claim at this time.
@@ -63,6 +85,11 @@ pub(crate) trait Shelf: Send + 'static {
         async { Ok(None) }
     }
 
+    /// Does what is done best before there is work, so that the first of it is not kept waiting.
+    fn rehearse(&mut self) -> impl Future<Output = Result<()>> + Send {
+        async { Ok(()) }
+    }
+
     /// What is written since `begin` never was.
     fn roll_back(&mut self) -> impl Future<Output = ()> + Send;
 
@@ -73,24 +100,8 @@ pub(crate) trait Shelf: Send + 'static {
     /// Those of these runs that there are, each this transaction's until its end.
     fn find_runs(&mut self, runs: &[RunId]) -> impl Future<Output = Result<Vec<RunRow>>> + Send;
 
-    /// Those of these tasks that there are.
-    fn find_tasks(&mut self, tasks: &[TaskId])
-    -> impl Future<Output = Result<Vec<TaskRow>>> + Send;
-
-    /// Those of these foreach steps that there are.
-    fn find_groups(
-        &mut self,
-        groups: &[TaskId],
-    ) -> impl Future<Output = Result<Vec<GroupRow>>> + Send;
-
-    /// Those of these items that there are.
-    fn find_items(
-        &mut self,
-        items: &[(TaskId, u32)],
-    ) -> impl Future<Output = Result<Vec<ItemRow>>> + Send;
-
-    /// How often each of these places was visited, in their order.
-    fn find_visits(&mut self, places: &[Place]) -> impl Future<Output = Result<Vec<u32>>> + Send;
+    /// Those of these rows that there are.
+    fn find_all(&mut self, wanted: &Wanted) -> impl Future<Output = Result<Seen>> + Send;
 
     fn write(&mut self, changes: &Changes) -> impl Future<Output = Result<()>> + Send;
 

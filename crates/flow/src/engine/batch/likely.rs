@@ -12,6 +12,9 @@ use crate::workflow::{Step, Workflow};
 /// How far ahead of a claimed task it is looked, in steps.
 const WAYS_MAX: usize = 64;
 
+/// For how many turns, if they are like this one, items are looked up.
+const TURNS_AHEAD: u32 = 4;
+
 /// What a command is going to ask for, as far as it can be told before: a store that fetches it for
 /// many commands in one query saves the turns in which each asks for it.
 #[must_use]
@@ -94,21 +97,27 @@ fn followers<'w>(workflow: &'w Workflow, from: &StepId) -> Vec<&'w Step> {
     found
 }
 
+/// How many words there are about items of each foreach.
+#[must_use]
+pub fn endings(commands: &[&Command]) -> BTreeMap<TaskId, u32> {
+    let mut endings: BTreeMap<TaskId, u32> = BTreeMap::new();
+    for command in commands {
+        if let Command::Report { task, .. } = command
+            && let Some((group, _)) = group_of(&task.run, &task.path)
+        {
+            *endings.entry(group).or_default() += 1;
+        }
+    }
+    endings
+}
+
 impl Batch {
     /// What several words about items of foreach steps are going to ask for, once what is
     /// [`likely`] is known: as many items may begin as end.
     #[must_use]
     pub fn ahead(&self, workflow: &Workflow, commands: &[&Command]) -> Vec<Lookup> {
-        let mut ending: BTreeMap<TaskId, u32> = BTreeMap::new();
-        for command in commands {
-            if let Command::Report { task, .. } = command
-                && let Some((group, _)) = group_of(&task.run, &task.path)
-            {
-                *ending.entry(group).or_default() += 1;
-            }
-        }
         let mut lookups = Vec::new();
-        for (group, count) in ending {
+        for (group, count) in endings(commands) {
             let (Some(Some(row)), Some(step)) =
                 (self.groups.get(&group), workflow.step(&group.step))
             else {
@@ -118,7 +127,12 @@ impl Batch {
                 true => vec![step],
                 false => followers(workflow, &step.id),
             };
-            for index in row.next..row.total.min(row.next.saturating_add(count)) {
+            let until = |count: u32| row.total.min(row.next.saturating_add(count));
+            let is_known = |index| self.knows(&Lookup::Item(group.clone(), index));
+            if row.pristine && (row.next..until(count)).all(is_known) {
+                continue;
+            }
+            for index in row.next..until(count.saturating_mul(TURNS_AHEAD)) {
                 lookups.push(Lookup::Item(group.clone(), index));
                 if row.pristine {
                     continue;

@@ -8,7 +8,7 @@
 mod likely;
 mod remember;
 
-pub use likely::likely;
+pub use likely::{endings, likely};
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -181,6 +181,12 @@ impl Batch {
             .collect();
         ready.sort_by_key(|row| (row.ready_ms, &row.id));
         ready
+    }
+
+    /// Whether something was decided that is not handed out yet.
+    #[must_use]
+    pub fn has_news(&self) -> bool {
+        !self.events.is_empty()
     }
 
     /// Takes in a decision: later commands see it, and [`changes`](Batch::changes) has it.
