@@ -53,6 +53,17 @@ pub(super) enum Answer {
 
 pub(super) type Answered = oneshot::Sender<std::result::Result<Answer, StoreError>>;
 
+/// The tasks that have been ready for longest.
+#[derive(Default)]
+pub(super) enum Ready {
+    /// They are to be looked up.
+    #[default]
+    Unknown,
+    Found(Vec<TaskId>),
+    /// They are to be looked up if there is room beside what a worker goes on with.
+    Skipped,
+}
+
 pub(super) struct Desk<S> {
     pub(super) shelf: S,
     pub(super) texts: Texts,
@@ -155,8 +166,17 @@ impl<S: Shelf> Desk<S> {
         mut batch: Batch,
         orders: &[Order],
     ) -> Result<(Batch, Vec<Answer>)> {
-        let claim = orders.iter().find_map(claim_of);
+        let has_looked = self.has_looked(orders);
+        let claim = orders.iter().find_map(claim_of).filter(|_| !has_looked);
         let begun = self.shelf.begin(claim, self.clock.now_ms()).await?;
+        let ready = match (has_looked, begun.ready) {
+            (true, _) => Ready::Skipped,
+            (false, None) => Ready::Unknown,
+            (false, Some(oldest)) => {
+                self.looked = Some(Looked::now(oldest.is_empty()));
+                Ready::Found(oldest)
+            }
+        };
         match begun.memory {
             Memory::Holds => {}
             Memory::Fails => batch = Batch::new(),
@@ -167,7 +187,7 @@ impl<S: Shelf> Desk<S> {
                 others.flat_map(runs_of).for_each(|run| batch.forget(run));
             }
         }
-        let answers = self.decide_all(&mut batch, orders, begun.ready).await?;
+        let answers = self.decide_all(&mut batch, orders, ready).await?;
         let changes = batch.flush();
         let kept = self.shelf.finish(&changes).await?;
         Ok((self.remember(batch, kept, changes.events), answers))
@@ -190,7 +210,7 @@ impl<S: Shelf> Desk<S> {
         &mut self,
         batch: &mut Batch,
         orders: &[Order],
-        mut ready: Option<Vec<TaskId>>,
+        mut ready: Ready,
     ) -> Result<Vec<Answer>> {
         // All at once and in order, so that transactions do not wait for each other in a circle.
         let runs: BTreeSet<RunId> = orders.iter().flat_map(runs_of).cloned().collect();
@@ -204,17 +224,12 @@ impl<S: Shelf> Desk<S> {
                 // What the turn before this one claimed is not to be found again.
                 self.shelf.write(&batch.flush()).await?;
             }
-            answers.push(self.obey(batch, order, ready.take()).await?);
+            answers.push(self.obey(batch, order, std::mem::take(&mut ready)).await?);
         }
         Ok(answers)
     }
 
-    async fn obey(
-        &mut self,
-        batch: &mut Batch,
-        order: &Order,
-        ready: Option<Vec<TaskId>>,
-    ) -> Result<Answer> {
+    async fn obey(&mut self, batch: &mut Batch, order: &Order, ready: Ready) -> Result<Answer> {
         match order {
             Order::KeepText(source) => {
                 let now_ms = self.clock.now_ms();
@@ -254,30 +269,21 @@ impl<S: Shelf> Desk<S> {
         &mut self,
         batch: &mut Batch,
         claim: &Claim,
-        ready: Option<Vec<TaskId>>,
+        ready: Ready,
     ) -> Result<Vec<Claimed>> {
         let mut claimed = Vec::new();
         if claim.max == 0 {
             return Ok(claimed);
         }
         let now_ms = self.clock.now_ms();
-        let ready = match ready {
-            Some(ready) => ready,
-            None => {
-                let ready = self.shelf.ready(claim, now_ms).await?;
-                self.looked = Some(Looked::now(ready.is_empty()));
-                ready
-            }
+        let has_skipped = matches!(ready, Ready::Skipped);
+        let oldest = match ready {
+            Ready::Found(oldest) => oldest,
+            Ready::Skipped => Vec::new(),
+            Ready::Unknown => self.look(claim, now_ms).await?,
         };
-        let runs = ready.iter().map(|task| task.run.clone()).collect();
-        self.learn_runs(batch, runs).await?;
-        let claims = ready.into_iter().map(|task| claiming(claim, task));
-        let claims: Vec<Command> = claims.collect();
-        self.foresee(batch, &claims.iter().collect::<Vec<_>>())
+        self.claim_oldest(batch, claim, oldest, &mut claimed)
             .await?;
-        for command in claims {
-            claimed.extend(self.claim_one(batch, &command).await?);
-        }
         // What the orders before this one made ready has waited the shortest.
         let fresh = batch.ready(now_ms).into_iter();
         let fresh = fresh.filter(|row| is_wanted(claim, row));
@@ -288,7 +294,42 @@ impl<S: Shelf> Desk<S> {
             }
             claimed.extend(self.claim_one(batch, &command).await?);
         }
+        if has_skipped && claimed.len() < claim.max && self.looked.is_none_or(Looked::had_some) {
+            self.stop_guessing(batch).await?;
+            let room = Claim {
+                max: claim.max - claimed.len(),
+                ..claim.clone()
+            };
+            let oldest = self.look(&room, now_ms).await?;
+            self.claim_oldest(batch, &room, oldest, &mut claimed)
+                .await?;
+        }
         Ok(claimed)
+    }
+
+    async fn look(&mut self, claim: &Claim, now_ms: u64) -> Result<Vec<TaskId>> {
+        let ready = self.shelf.ready(claim, now_ms).await?;
+        self.looked = Some(Looked::now(ready.is_empty()));
+        Ok(ready)
+    }
+
+    async fn claim_oldest(
+        &mut self,
+        batch: &mut Batch,
+        claim: &Claim,
+        oldest: Vec<TaskId>,
+        claimed: &mut Vec<Claimed>,
+    ) -> Result<()> {
+        let runs = oldest.iter().map(|task| task.run.clone()).collect();
+        self.learn_runs(batch, runs).await?;
+        let claims = oldest.into_iter().map(|task| claiming(claim, task));
+        let claims: Vec<Command> = claims.collect();
+        self.foresee(batch, &claims.iter().collect::<Vec<_>>())
+            .await?;
+        for command in claims {
+            claimed.extend(self.claim_one(batch, &command).await?);
+        }
+        Ok(())
     }
 
     async fn claim_one(&mut self, batch: &mut Batch, command: &Command) -> Result<Option<Claimed>> {
@@ -400,7 +441,7 @@ fn is_wanted(claim: &Claim, row: &TaskRow) -> bool {
         && (claim.assignees.is_empty() || row.assignee.as_ref().is_some_and(is_assigned))
 }
 
-fn runs_of(order: &Order) -> Vec<&RunId> {
+pub(super) fn runs_of(order: &Order) -> Vec<&RunId> {
     match order {
         Order::Start(_, start) => vec![&start.run],
         Order::Execute(command) => vec![command.run()],

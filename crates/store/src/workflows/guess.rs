@@ -11,7 +11,7 @@ use flow::engine::{Batch, Found, Lookup, RunRow};
 use flow::{Claim, RunId};
 use tokio::time::Instant;
 
-use super::desk::{Answer, Desk, Order};
+use super::desk::{Answer, Desk, Order, Ready, runs_of};
 use super::shelf::Shelf;
 use crate::error::{Error, Kind, Result};
 
@@ -44,6 +44,10 @@ impl Looked {
         }
     }
 
+    pub(super) fn had_some(self) -> bool {
+        !self.was_empty
+    }
+
     /// Whether it need not be looked again for a worker who wants no more than it has done, or when
     /// there was nothing to be found.
     fn is_enough(self, claim: &Claim, done: usize) -> bool {
@@ -53,19 +57,19 @@ impl Looked {
 }
 
 impl<S: Shelf> Desk<S> {
-    /// Whether all runs that a turn is about are known, and nothing else need be looked for.
-    pub(super) fn may_guess(&self, batch: &Batch, orders: &[Order]) -> bool {
+    /// Whether a turn goes on with its own runs, and nothing else need be looked for.
+    pub(super) fn has_looked(&self, orders: &[Order]) -> bool {
         let [Order::Turn(reports, claim)] = orders else {
             return false;
         };
         let is_enough = |looked: Looked| looked.is_enough(claim, reports.len());
-        S::GUESSES
-            && !reports.is_empty()
-            && self.looked.is_some_and(is_enough)
-            && reports.iter().all(|report| {
-                let run = Lookup::Run(report.run().clone());
-                batch.knows(&run)
-            })
+        !reports.is_empty() && self.looked.is_some_and(is_enough)
+    }
+
+    /// Whether all runs that a turn is about are known, besides.
+    pub(super) fn may_guess(&self, batch: &Batch, orders: &[Order]) -> bool {
+        let is_known = |run: &RunId| batch.knows(&Lookup::Run(run.clone()));
+        S::GUESSES && self.has_looked(orders) && orders.iter().flat_map(runs_of).all(is_known)
     }
 
     /// Nothing if what was known was not so any more, and nothing was written.
@@ -75,7 +79,7 @@ impl<S: Shelf> Desk<S> {
         orders: &[Order],
     ) -> Result<Option<(Batch, Vec<Answer>)>> {
         self.guess = Guess::On(batch.runs());
-        let decided = self.decide_all(&mut batch, orders, Some(Vec::new())).await;
+        let decided = self.decide_all(&mut batch, orders, Ready::Skipped).await;
         let answers = match (std::mem::take(&mut self.guess), decided) {
             (Guess::On(known), Ok(answers)) => {
                 return self.finish_guess(batch, &known, answers).await;
@@ -84,8 +88,7 @@ impl<S: Shelf> Desk<S> {
             (Guess::Wrong(found), _) => {
                 batch = Batch::new();
                 learn_found(&mut batch, found);
-                self.decide_all(&mut batch, orders, Some(Vec::new()))
-                    .await?
+                self.decide_all(&mut batch, orders, Ready::Skipped).await?
             }
             (_, Err(error)) => return Err(error),
         };
