@@ -76,8 +76,10 @@ pub(super) struct Witness {
 }
 
 /// What is done if nobody answers a commit.
+#[derive(Default)]
 pub(super) enum Doubt {
     /// It is taken for lost: doing the same again changes nothing.
+    #[default]
     Harmless,
     /// The transaction is looked for.
     Named(Mark),

@@ -46,6 +46,8 @@ macro_rules! oldest {
 pub(super) struct Rows {
     pub(super) line: Line,
     pub(super) scribe: Scribe,
+    /// What is done if nobody answers the commit.
+    pub(super) doubt: Doubt,
     /// The transaction has a run already: waiting for another one could close a circle.
     has_run: bool,
     /// Something was made ready that nobody was told of.
@@ -58,6 +60,7 @@ impl Rows {
         Rows {
             line,
             scribe: Scribe::new(scrub),
+            doubt: Doubt::Harmless,
             has_run: false,
             has_news: false,
             hinted: None,
@@ -172,6 +175,7 @@ impl Rows {
 impl Shelf for Rows {
     async fn begin(&mut self, _claim: Option<&Claim>, _now_ms: u64) -> Result<Begun> {
         self.has_run = false;
+        self.doubt = Doubt::Harmless;
         self.line.begin().await?;
         Ok(Begun {
             memory: Memory::IsInDoubt,
@@ -181,20 +185,20 @@ impl Shelf for Rows {
 
     async fn finish(&mut self, changes: &Changes) -> Result<Kept> {
         self.has_news |= makes_ready(changes);
-        let doubt = match (changes.is_empty(), self.is_to_hint()) {
+        match (changes.is_empty(), self.is_to_hint()) {
             (true, true) => {
                 self.line.fetch(HINT, Values::default()).await?;
-                Doubt::Harmless
             }
-            (true, false) => Doubt::Harmless,
+            (true, false) => {}
             (false, true) => self.write_all(changes, PUT_AND_HINT).await?,
             (false, false) => self.write_all(changes, PUT).await?,
-        };
+        }
+        let doubt = std::mem::take(&mut self.doubt);
         self.line.commit(doubt).await?;
         Ok(self.scribe.kept())
     }
 
-    const GUESSES: bool = true;
+    const IS_FAR: bool = true;
 
     async fn finish_if(
         &mut self,

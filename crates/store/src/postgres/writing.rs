@@ -14,13 +14,8 @@ use crate::error::Result;
 use crate::workflows::columns;
 
 impl Rows {
-    /// Every kind of row in one statement, because each takes a trip to the server and back. Gives
-    /// what is done if nobody answers the commit.
-    pub(super) async fn write_all(
-        &mut self,
-        changes: &Changes,
-        sql: &'static str,
-    ) -> Result<Doubt> {
+    /// Every kind of row in one statement, because each takes a trip to the server and back.
+    pub(super) async fn write_all(&mut self, changes: &Changes, sql: &'static str) -> Result<()> {
         let (values, witness) = self.values(changes)?;
         let named = self.line.fetch(sql, values).await?;
         if !changes.inputs.is_empty() {
@@ -30,11 +25,11 @@ impl Rows {
             self.line.fetch(PUT_INPUTS, values).await?;
         }
         let names: Vec<String> = self.line.column(&named, 0)?;
-        Ok(match (names.into_iter().next(), witness) {
-            (Some(name), Some(witness)) => Doubt::Named(Mark::Both(name, witness)),
-            // Whatever happens to a run is an event. The rest can be done twice.
-            _ => Doubt::Harmless,
-        })
+        // Whatever happens to a run is an event. The rest can be done twice.
+        if let (Some(name), Some(witness)) = (names.into_iter().next(), witness) {
+            self.doubt = Doubt::Named(Mark::Both(name, witness));
+        }
+        Ok(())
     }
 
     /// The same if the runs have come no further than is known. Says whether it was done.

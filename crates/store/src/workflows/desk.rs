@@ -8,20 +8,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::Clock;
-use flow::engine::{
-    Batch, Command, Decision, Event, Refusal, RefusalKind, Rows as _, Spent, Start, Stop, TaskRow,
-    decide, view,
-};
-use flow::{
-    Claim, Claimed, Executed, RunId, StoreError, StoreErrorKind, TaskId, TextHash, Workflow,
-};
+use flow::engine::{Batch, Command, Event, Refusal, Start};
+use flow::{Claim, Claimed, Executed, RunId, StoreError, StoreErrorKind, TaskId, TextHash};
 use tokio::sync::{mpsc, oneshot};
 
 use super::guess::{Guess, Looked};
+use super::mind::Mind;
 use super::recent::Recent;
 use super::shelf::{Kept, Memory, Shelf};
-use super::texts::Texts;
+use super::turn::Turn;
 use crate::error::{Error, Kind, Result};
 
 /// How many orders one transaction takes.
@@ -66,8 +61,7 @@ pub(super) enum Ready {
 
 pub(super) struct Desk<S> {
     pub(super) shelf: S,
-    pub(super) texts: Texts,
-    pub(super) clock: Arc<dyn Clock>,
+    pub(super) mind: Mind,
     /// What is known from the transactions before, so that the next one need not ask.
     pub(super) known: Batch,
     pub(super) recent: Recent,
@@ -168,7 +162,7 @@ impl<S: Shelf> Desk<S> {
     ) -> Result<(Batch, Vec<Answer>)> {
         let has_looked = self.has_looked(orders);
         let claim = orders.iter().find_map(claim_of).filter(|_| !has_looked);
-        let begun = self.shelf.begin(claim, self.clock.now_ms()).await?;
+        let begun = self.shelf.begin(claim, self.mind.now_ms()).await?;
         let ready = match (has_looked, begun.ready) {
             (true, _) => Ready::Skipped,
             (false, None) => Ready::Unknown,
@@ -232,28 +226,30 @@ impl<S: Shelf> Desk<S> {
     async fn obey(&mut self, batch: &mut Batch, order: &Order, ready: Ready) -> Result<Answer> {
         match order {
             Order::KeepText(source) => {
-                let now_ms = self.clock.now_ms();
+                let now_ms = self.mind.now_ms();
                 let hash = TextHash::of(source);
                 self.shelf.keep_text(&hash, source, now_ms).await?;
                 Ok(Answer::Done)
             }
             Order::Start(hash, start) => {
-                let Some(workflow) = self.texts.get(&mut self.shelf, hash).await? else {
+                let Some(workflow) = self.mind.texts.get(&mut self.shelf, hash).await? else {
                     return Ok(Answer::NoSuchWorkflow(hash.clone()));
                 };
                 let command = Command::Start(start.clone());
-                let executed = self.execute(batch, &workflow, &command).await?;
+                let executed = loop {
+                    match self.mind.execute(batch, &workflow, &command) {
+                        Ok(executed) => break executed,
+                        Err(lack) => self.supply(batch, lack).await?,
+                    }
+                };
                 Ok(Answer::Executed(executed))
             }
             Order::Execute(command) => {
                 Ok(Answer::Executed(self.execute_pinned(batch, command).await?))
             }
             Order::Turn(reports, claim) => {
-                for report in reports {
-                    // Refused means that the task is somebody else's by now.
-                    let _ = self.execute_pinned(batch, report).await?;
-                }
-                Ok(Answer::Claimed(self.claim(batch, claim, ready).await?))
+                let turn = Turn::new(reports, claim);
+                Ok(Answer::Claimed(self.take_turn(batch, turn, ready).await?))
             }
             Order::Heartbeat(tasks, lease_ms) => {
                 Ok(Answer::Lost(self.keep(batch, tasks, *lease_ms).await?))
@@ -263,108 +259,6 @@ impl<S: Shelf> Desk<S> {
                 Ok(Answer::Done)
             }
         }
-    }
-
-    async fn claim(
-        &mut self,
-        batch: &mut Batch,
-        claim: &Claim,
-        ready: Ready,
-    ) -> Result<Vec<Claimed>> {
-        let mut claimed = Vec::new();
-        if claim.max == 0 {
-            return Ok(claimed);
-        }
-        let now_ms = self.clock.now_ms();
-        let has_skipped = matches!(ready, Ready::Skipped);
-        let oldest = match ready {
-            Ready::Found(oldest) => oldest,
-            Ready::Skipped => Vec::new(),
-            Ready::Unknown => self.look(claim, now_ms).await?,
-        };
-        self.claim_oldest(batch, claim, oldest, &mut claimed)
-            .await?;
-        // What the orders before this one made ready has waited the shortest.
-        let fresh = batch.ready(now_ms).into_iter();
-        let fresh = fresh.filter(|row| is_wanted(claim, row));
-        let fresh: Vec<Command> = fresh.map(|row| claiming(claim, row.id.clone())).collect();
-        for command in fresh {
-            if claimed.len() >= claim.max {
-                break;
-            }
-            claimed.extend(self.claim_one(batch, &command).await?);
-        }
-        if has_skipped && claimed.len() < claim.max && self.looked.is_none_or(Looked::had_some) {
-            self.stop_guessing(batch).await?;
-            let room = Claim {
-                max: claim.max - claimed.len(),
-                ..claim.clone()
-            };
-            let oldest = self.look(&room, now_ms).await?;
-            self.claim_oldest(batch, &room, oldest, &mut claimed)
-                .await?;
-        }
-        Ok(claimed)
-    }
-
-    async fn look(&mut self, claim: &Claim, now_ms: u64) -> Result<Vec<TaskId>> {
-        let ready = self.shelf.ready(claim, now_ms).await?;
-        self.looked = Some(Looked::now(ready.is_empty()));
-        Ok(ready)
-    }
-
-    async fn claim_oldest(
-        &mut self,
-        batch: &mut Batch,
-        claim: &Claim,
-        oldest: Vec<TaskId>,
-        claimed: &mut Vec<Claimed>,
-    ) -> Result<()> {
-        let runs = oldest.iter().map(|task| task.run.clone()).collect();
-        self.learn_runs(batch, runs).await?;
-        let claims = oldest.into_iter().map(|task| claiming(claim, task));
-        let claims: Vec<Command> = claims.collect();
-        self.foresee(batch, &claims.iter().collect::<Vec<_>>())
-            .await?;
-        for command in claims {
-            claimed.extend(self.claim_one(batch, &command).await?);
-        }
-        Ok(())
-    }
-
-    async fn claim_one(&mut self, batch: &mut Batch, command: &Command) -> Result<Option<Claimed>> {
-        let Command::Claim { task, .. } = command else {
-            return Ok(None);
-        };
-        // Refused means that somebody was faster.
-        if self.execute_pinned(batch, command).await?.is_err() {
-            return Ok(None);
-        }
-        let (Some(workflow), Ok(Some(row))) =
-            (self.pinned(batch, &task.run).await?, batch.task(task))
-        else {
-            return Ok(None);
-        };
-        let run_spent = match batch.run(&task.run) {
-            Ok(Some(run)) => run.spent,
-            _ => Spent::default(),
-        };
-        let reads = workflow
-            .step(&task.step)
-            .map_or(&[][..], |step| &step.reads);
-        let state = loop {
-            match view(&workflow, batch, task, reads) {
-                Ok(state) => break Ok(state),
-                Err(Stop::Refused(refusal)) => break Err(refusal),
-                Err(Stop::Rows(lookup)) => self.look_up(batch, lookup).await?,
-            }
-        };
-        Ok(Some(Claimed {
-            task: Arc::unwrap_or_clone(row),
-            workflow,
-            state,
-            run_spent,
-        }))
     }
 
     async fn keep(
@@ -391,54 +285,18 @@ impl<S: Shelf> Desk<S> {
     }
 
     /// Decides with the workflow that the command's run is pinned to.
-    async fn execute_pinned(&mut self, batch: &mut Batch, command: &Command) -> Result<Executed> {
-        match self.pinned(batch, command.run()).await? {
-            Some(workflow) => self.execute(batch, &workflow, command).await,
-            None => Ok(Err(Refusal {
-                kind: RefusalKind::NoSuchRun,
-                message: format!("There is no run {}.", command.run()),
-            })),
-        }
-    }
-
-    pub(super) async fn pinned(
+    pub(super) async fn execute_pinned(
         &mut self,
         batch: &mut Batch,
-        run: &RunId,
-    ) -> Result<Option<Arc<Workflow>>> {
-        loop {
-            match batch.run(run) {
-                Ok(Some(row)) => return self.texts.get(&mut self.shelf, &row.workflow).await,
-                Ok(None) => return Ok(None),
-                Err(lookup) => self.look_up(batch, lookup).await?,
-            }
-        }
-    }
-
-    async fn execute(
-        &mut self,
-        batch: &mut Batch,
-        workflow: &Workflow,
         command: &Command,
     ) -> Result<Executed> {
         loop {
-            let now_ms = self.clock.now_ms();
-            match decide(workflow, batch, command, now_ms) {
-                Ok(Decision { actions, changes }) => {
-                    batch.commit(changes);
-                    return Ok(Ok(actions));
-                }
-                Err(Stop::Refused(refusal)) => return Ok(Err(refusal)),
-                Err(Stop::Rows(lookup)) => self.look_up(batch, lookup).await?,
+            match self.mind.execute_pinned(batch, command) {
+                Ok(executed) => return Ok(executed),
+                Err(lack) => self.supply(batch, lack).await?,
             }
         }
     }
-}
-
-fn is_wanted(claim: &Claim, row: &TaskRow) -> bool {
-    let is_assigned = |assignee: &String| claim.assignees.contains(assignee);
-    (claim.runs.is_empty() || claim.runs.contains(&row.id.run))
-        && (claim.assignees.is_empty() || row.assignee.as_ref().is_some_and(is_assigned))
 }
 
 pub(super) fn runs_of(order: &Order) -> Vec<&RunId> {
@@ -468,14 +326,6 @@ fn commands_of(order: &Order) -> &[Command] {
 
 fn is_nothing_claimed(answer: &Answer) -> bool {
     matches!(answer, Answer::Claimed(claimed) if claimed.is_empty())
-}
-
-fn claiming(claim: &Claim, task: TaskId) -> Command {
-    Command::Claim {
-        task,
-        worker: claim.worker.clone(),
-        lease_ms: claim.lease_ms,
-    }
 }
 
 impl From<Error> for StoreError {

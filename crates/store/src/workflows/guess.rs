@@ -69,7 +69,7 @@ impl<S: Shelf> Desk<S> {
     /// Whether all runs that a turn is about are known, besides.
     pub(super) fn may_guess(&self, batch: &Batch, orders: &[Order]) -> bool {
         let is_known = |run: &RunId| batch.knows(&Lookup::Run(run.clone()));
-        S::GUESSES && self.has_looked(orders) && orders.iter().flat_map(runs_of).all(is_known)
+        S::IS_FAR && self.has_looked(orders) && orders.iter().flat_map(runs_of).all(is_known)
     }
 
     /// Nothing if what was known was not so any more, and nothing was written.
@@ -123,7 +123,7 @@ impl<S: Shelf> Desk<S> {
         let Guess::On(known) = std::mem::take(&mut self.guess) else {
             return Ok(());
         };
-        self.shelf.begin(None, self.clock.now_ms()).await?;
+        self.shelf.begin(None, self.mind.now_ms()).await?;
         let runs: Vec<RunId> = known.iter().map(|(run, _)| run.clone()).collect();
         let found = self.shelf.find_runs(&runs).await?;
         if !batch.has_news() {

@@ -1,20 +1,45 @@
 //! What a decision lacks is looked up, for many commands together where that can be foreseen.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use flow::engine::{Batch, Command, Found, Lookup, Rows as _, endings, likely};
-use flow::{RunId, TaskId};
+use flow::{RunId, TaskId, Workflow};
 
 use super::desk::Desk;
+use super::mind::Lack;
 use super::shelf::{Shelf, Wanted};
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 
 impl<S: Shelf> Desk<S> {
-    pub(super) async fn look_up(&mut self, batch: &mut Batch, lookup: Lookup) -> Result<()> {
+    /// Finds what a decision lacks.
+    pub(super) async fn supply(&mut self, batch: &mut Batch, lack: Lack) -> Result<()> {
+        match lack {
+            Lack::Row(lookup) => self.look_up(batch, lookup).await,
+            Lack::Text(hash) => match self.mind.texts.get(&mut self.shelf, &hash).await? {
+                Some(_) => Ok(()),
+                None => {
+                    let message = format!("the workflow {hash} of a run is not there.");
+                    Err(Error::new(Kind::Corrupt, message))
+                }
+            },
+        }
+    }
+
+    async fn look_up(&mut self, batch: &mut Batch, lookup: Lookup) -> Result<()> {
         self.stop_guessing(batch).await?;
         let found = self.shelf.find(&lookup).await?;
         batch.learn(lookup, found);
         Ok(())
+    }
+
+    async fn pinned(&mut self, batch: &mut Batch, run: &RunId) -> Result<Option<Arc<Workflow>>> {
+        loop {
+            match self.mind.pinned(batch, run) {
+                Ok(workflow) => return Ok(workflow),
+                Err(lack) => self.supply(batch, lack).await?,
+            }
+        }
     }
 
     pub(super) async fn learn_runs(

@@ -7,10 +7,12 @@ pub(crate) mod columns;
 mod desk;
 mod guess;
 mod learning;
+mod mind;
 mod recent;
 mod scribe;
 mod shelf;
 mod texts;
+mod turn;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -26,6 +28,7 @@ use tokio::task::AbortHandle;
 
 use desk::{Answer, Answered, Desk, Order};
 use guess::Guess;
+use mind::Mind;
 use recent::Recent;
 use texts::Texts;
 
@@ -77,8 +80,10 @@ impl<S: Shelf> Workflows<S> {
         let (orders, queue) = mpsc::channel(QUEUE_MAX);
         let desk = Desk {
             shelf: writing,
-            texts: texts.clone(),
-            clock: Arc::clone(&clock),
+            mind: Mind {
+                texts: texts.clone(),
+                clock: Arc::clone(&clock),
+            },
             known: Batch::new(),
             recent: recent.clone(),
             looked: None,

@@ -71,9 +71,8 @@ pub(crate) trait Shelf: Send + 'static {
     /// Says what became of all that.
     fn finish(&mut self, changes: &Changes) -> impl Future<Output = Result<Kept>> + Send;
 
-    /// Whether [`finish_if`](Shelf::finish_if) is worth trying: not where beginning costs next to
-    /// nothing.
-    const GUESSES: bool = false;
+    /// Whether it is in another process or on another machine, so that asking it takes long.
+    const IS_FAR: bool = false;
 
     /// Writes all of it outside of a transaction, on the disk when it is answered, if these runs have
     /// come no further than this; nothing if one has.

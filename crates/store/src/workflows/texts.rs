@@ -21,7 +21,7 @@ impl Texts {
         shelf: &mut S,
         hash: &TextHash,
     ) -> Result<Option<Arc<Workflow>>> {
-        let known = self.with(|texts| texts.get(hash).cloned());
+        let known = self.known(hash);
         if known.is_some() {
             return Ok(known);
         }
@@ -42,6 +42,10 @@ impl Texts {
             texts.insert(hash.clone(), Arc::clone(&workflow));
         });
         Ok(Some(workflow))
+    }
+
+    pub(super) fn known(&self, hash: &TextHash) -> Option<Arc<Workflow>> {
+        self.with(|texts| texts.get(hash).cloned())
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut HashMap<TextHash, Arc<Workflow>>) -> T) -> T {

@@ -1,14 +1,17 @@
-//! A line to a server that is cut at the worst moment: when a commit was sent and did not arrive.
+//! A line to a server that counts what is asked, and can be cut at the worst moment: when a commit
+//! was sent and did not arrive.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Notify;
 
 const SOCKET: &str = ".s.PGSQL.5432";
+/// What a client sends when it goes on only with an answer.
+const SYNC: &[u8] = b"S\0\0\0\x04";
 
 pub(crate) struct Cut {
     folder: tempfile::TempDir,
@@ -22,6 +25,7 @@ struct Line {
     /// Nobody gets through.
     is_cut: AtomicBool,
     made: Notify,
+    asked: AtomicUsize,
 }
 
 impl Cut {
@@ -35,6 +39,7 @@ impl Cut {
             is_armed: AtomicBool::new(false),
             is_cut: AtomicBool::new(false),
             made: Notify::new(),
+            asked: AtomicUsize::new(0),
         });
         let lines = Arc::clone(&line);
         tokio::spawn(async move {
@@ -60,6 +65,11 @@ impl Cut {
         self.line.is_armed.store(true, Ordering::SeqCst);
     }
 
+    /// How often the server was asked something.
+    pub(crate) fn asked(&self) -> usize {
+        self.line.asked.load(Ordering::SeqCst)
+    }
+
     pub(crate) async fn was_made(&self) {
         self.line.made.notified().await;
     }
@@ -82,6 +92,9 @@ impl Line {
         let back = tokio::spawn(async move { copy(&mut from_server, &mut to_client).await });
         let mut buffer = vec![0; 64 * 1024];
         while let Ok(read @ 1..) = from_client.read(&mut buffer).await {
+            if buffer[..read].ends_with(SYNC) {
+                self.asked.fetch_add(1, Ordering::SeqCst);
+            }
             let is_commit = buffer[..read].windows(6).any(|text| text == b"COMMIT");
             if is_commit && self.is_armed.swap(false, Ordering::SeqCst) {
                 self.is_cut.store(true, Ordering::SeqCst);

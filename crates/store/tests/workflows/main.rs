@@ -20,4 +20,5 @@ mod full;
 mod server;
 mod sharing;
 mod throughput;
+mod trips;
 mod whole_runs;
