@@ -3,7 +3,7 @@
 //! Every claim and every end of one is an event of the run, so that attempts are read from there and
 //! written nowhere a second time.
 
-use flow::engine::{Event, FailureClass, Move, Spent, TaskRow, TaskStatus, What};
+use flow::engine::{Event, FailureClass, Move, Spent, TaskStatus, What};
 use flow::{Store, StoreError, TaskId};
 
 /// How many events are read at a time.
@@ -20,7 +20,7 @@ pub struct Attempt {
     pub begun_ms: u64,
     /// When it ended, and how; nothing while it is under way.
     pub end: Option<AttemptEnd>,
-    /// What was paid for, where the task's total tells it: with one attempt, all of it.
+    /// What was paid for; nothing while it is under way.
     pub spent: Option<Spent>,
 }
 
@@ -33,15 +33,12 @@ pub struct AttemptEnd {
     pub status: TaskStatus,
     /// The failure, the reason for a hold, what is still to do.
     pub message: Option<String>,
-    /// What sort of failure it was; known of the last one.
+    /// What sort of failure it was, if it was one.
     pub class: Option<FailureClass>,
 }
 
 /// The attempts of a task, the first one first; none of a task that is not there.
 pub async fn attempts(store: &dyn Store, task: &TaskId) -> Result<Vec<Attempt>, StoreError> {
-    let Some(row) = store.task(task).await? else {
-        return Ok(Vec::new());
-    };
     let mut found = Vec::new();
     let mut after = 0;
     loop {
@@ -52,7 +49,6 @@ pub async fn attempts(store: &dyn Store, task: &TaskId) -> Result<Vec<Attempt>, 
             take(&mut found, task, event);
         }
     }
-    complete(&mut found, &row);
     Ok(found)
 }
 
@@ -61,6 +57,8 @@ fn take(attempts: &mut Vec<Attempt>, task: &TaskId, event: &Event) {
         task: moved,
         by,
         why,
+        class,
+        spent,
         ..
     } = &event.what
     else {
@@ -84,20 +82,8 @@ fn take(attempts: &mut Vec<Attempt>, task: &TaskId, event: &Event) {
             at_ms: event.at_ms,
             status: by.to(),
             message: why.clone(),
-            class: None,
+            class: *class,
         });
-    }
-}
-
-/// What only the task itself knows.
-fn complete(attempts: &mut [Attempt], row: &TaskRow) {
-    if let [only] = attempts {
-        only.spent = only.end.as_ref().map(|_| row.spent);
-    }
-    let Some(failure) = &row.failure else { return };
-    let ends = attempts.iter_mut().rev().filter_map(|one| one.end.as_mut());
-    let mut failed = ends.filter(|end| end.status != TaskStatus::Completed);
-    if let Some(end) = failed.find(|end| end.message.as_ref() == Some(&failure.message)) {
-        end.class = Some(failure.class);
+        last.spent = Some(spent.unwrap_or_default());
     }
 }

@@ -36,6 +36,7 @@ async fn fire(store: &dyn Store, project: &Project, timer: TimerRow) -> Result<b
     {
         let command = Command::ChildEnded {
             task: child.parent.clone(),
+            child: child.run.clone(),
             end: ChildEnd::Failed { message },
         };
         return Ok(store.execute(command).await?.is_ok());

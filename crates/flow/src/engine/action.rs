@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use crate::config::Execution;
 use crate::engine::rows::{
-    Arrival, Failure, Hold, ItemRow, Lease, Pause, RunRow, Spent, TaskKind, TaskRow, TimerRow,
+    Arrival, Failure, FailureClass, Hold, ItemRow, Lease, Pause, RunRow, Spent, TaskKind, TaskRow,
+    TimerRow,
 };
 use crate::engine::status::{Begin, ItemStatus, Move, RunStatus};
 use crate::id::{RunId, StepId, TaskId};
@@ -249,6 +250,12 @@ pub enum What {
         /// The failure, the reason it is on hold, who answered.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
+        /// What sort of failure ended the attempt, where one did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        class: Option<FailureClass>,
+        /// What the attempt that ended was paid for, where it was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spent: Option<Spent>,
     },
     Assigned {
         task: TaskId,

@@ -48,6 +48,7 @@ pub enum Command {
     /// A child run has ended, or could not be started.
     ChildEnded {
         task: TaskId,
+        child: RunId,
         end: ChildEnd,
     },
     Cancel {

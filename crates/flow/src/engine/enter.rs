@@ -151,7 +151,8 @@ impl<R: Rows> Ledger<'_, R> {
         }
         if step.step_type == StepType::Subflow {
             let fence = self.of_task(task, |row| row.fence)?;
-            keys.extend([child_key(task, fence), ended_key(task)]);
+            let child = RunId::child_of(task, fence);
+            keys.extend([child_key(task, fence), ended_key(&child)]);
         }
         let run = self.run.clone();
         for key in keys {
@@ -319,8 +320,8 @@ pub(crate) fn child_key(task: &TaskId, fence: u64) -> String {
     format!("child:{task}#{fence}")
 }
 
-pub(crate) fn ended_key(task: &TaskId) -> String {
-    format!("ended:{task}")
+pub(crate) fn ended_key(child: &RunId) -> String {
+    format!("ended:{child}")
 }
 
 /// In an item, the step of the foreach itself is the work of the item.

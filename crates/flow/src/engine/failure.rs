@@ -180,6 +180,7 @@ impl<R: Rows> Ledger<'_, R> {
     }
 
     fn note_failure(&mut self, row: &TaskRow, failure: &Failure) -> Result<(), Stop<R::Error>> {
+        self.ending.class = Some(failure.class);
         self.change(
             &row.id,
             TaskChange {

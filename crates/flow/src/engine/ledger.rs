@@ -10,7 +10,8 @@ use serde_json::Value;
 use crate::engine::action::{Action, Event, NewTask, Notice, NoticeKind, TaskChange, What};
 use crate::engine::command::{Refusal, RefusalKind};
 use crate::engine::rows::{
-    GroupRow, Hold, HoldKind, ItemRow, Pause, Place, Rows, RunRow, TaskRow, TimerRow,
+    FailureClass, GroupRow, Hold, HoldKind, ItemRow, Pause, Place, Rows, RunRow, Spent, TaskRow,
+    TimerRow,
 };
 use crate::engine::status::{ItemStatus, Move, RunStatus};
 use crate::engine::table::Table;
@@ -58,6 +59,15 @@ pub(crate) struct Ledger<'a, R: Rows> {
     pub(crate) visits: HashMap<Place, u32>,
     pub(crate) completed: HashMap<Place, TaskId>,
     actions: Vec<Action>,
+    /// What the next move of a task ends.
+    pub(crate) ending: Ending,
+}
+
+/// What is said of an attempt when it ends.
+#[derive(Default)]
+pub(crate) struct Ending {
+    pub(crate) class: Option<FailureClass>,
+    pub(crate) spent: Option<Spent>,
 }
 
 pub(crate) type Done<R, T = ()> = Result<T, Stop<<R as Rows>::Error>>;
@@ -85,6 +95,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
             visits: HashMap::new(),
             completed: HashMap::new(),
             actions: Vec::new(),
+            ending: Ending::default(),
         }
     }
 
@@ -395,11 +406,14 @@ impl<'a, R: Rows> Ledger<'a, R> {
         if by.to().is_terminal() {
             self.unsettle(&task.path);
         }
+        let Ending { class, spent } = std::mem::take(&mut self.ending);
         self.tell(What::TaskMoved {
             task: task.clone(),
             by,
             attempt,
             why,
+            class,
+            spent: spent.filter(|spent| *spent != Spent::default()),
         })
     }
 

@@ -169,7 +169,7 @@ impl<R: Rows> Ledger<'_, R> {
             } => self.report(task, *fence, report),
             Command::LeaseLost { task, fence } => self.lease_lost(task, *fence),
             Command::Answer { task, by, answer } => self.answer(task, by, answer),
-            Command::ChildEnded { task, end } => self.child_ended(task, end),
+            Command::ChildEnded { task, child, end } => self.child_ended(task, child, end),
             Command::Cancel { reason, .. } => self.cancel(reason),
             Command::Pause { reason, .. } => self.pause_by_person(reason),
             Command::Resume { .. } => self.resume(),

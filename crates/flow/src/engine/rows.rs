@@ -329,7 +329,11 @@ pub enum Due {
     /// The child run of a subflow is to be started, by whoever knows the workflows.
     StartChild { child: ChildRun },
     /// The child run of a subflow has ended.
-    ChildEnded { task: TaskId, end: ChildEnd },
+    ChildEnded {
+        task: TaskId,
+        child: RunId,
+        end: ChildEnd,
+    },
     /// The run above is cancelled.
     Cancel { reason: String },
 }

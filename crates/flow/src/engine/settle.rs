@@ -206,9 +206,13 @@ impl<R: Rows> Ledger<'_, R> {
         };
         self.act(Action::Arm(TimerRow {
             run: parent.run.clone(),
-            key: ended_key(&parent),
+            key: ended_key(&run.id),
             at_ms: self.now_ms,
-            due: Due::ChildEnded { task: parent, end },
+            due: Due::ChildEnded {
+                task: parent,
+                child: run.id.clone(),
+                end,
+            },
         }))
     }
 }

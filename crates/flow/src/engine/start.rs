@@ -123,7 +123,7 @@ impl<R: Rows> Ledger<'_, R> {
             Due::Timeout { task } => self.timed_out(task),
             // Whoever fires it has started the child, or was told that it has.
             Due::StartChild { .. } => Ok(()),
-            Due::ChildEnded { task, end } => self.child_ended(task, end),
+            Due::ChildEnded { task, child, end } => self.child_ended(task, child, end),
             Due::Cancel { reason } => self.cancel(reason),
         }
     }
@@ -131,11 +131,13 @@ impl<R: Rows> Ledger<'_, R> {
     pub(crate) fn child_ended(
         &mut self,
         task: &TaskId,
+        child: &RunId,
         end: &ChildEnd,
     ) -> Result<(), Stop<R::Error>> {
         let row = self.the_task(task)?;
-        if row.kind != TaskKind::Subflow || row.status != TaskStatus::Waiting {
-            // Cancelled meanwhile, or told twice: there is nobody left to hear it.
+        let is_waiting = row.kind == TaskKind::Subflow && row.status == TaskStatus::Waiting;
+        if !is_waiting || *child != RunId::child_of(task, row.fence) {
+            // Cancelled or tried again meanwhile, or told twice: there is nobody left to hear it.
             return Ok(());
         }
         self.disarm_of(task)?;

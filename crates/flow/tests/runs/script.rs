@@ -259,7 +259,8 @@ impl Stage {
                 let end = ChildEnd::Failed {
                     message: more.to_owned(),
                 };
-                Command::ChildEnded { task, end }
+                let child = RunId::child_of(&task, self.memory.tasks[&task].fence);
+                Command::ChildEnded { task, child, end }
             }
             _ => panic!("{verb}"),
         }

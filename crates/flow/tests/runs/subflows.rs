@@ -148,3 +148,22 @@ fn whoever_saw_to_an_earlier_child_does_not_take_away_the_next() {
         stage.line(line);
     }
 }
+
+#[test]
+fn the_end_of_an_earlier_child_is_not_that_of_the_next() {
+    let workflow = parent("{}");
+    // Somebody could not start it, somebody else had.
+    check_with(
+        &[("main", &workflow), ("child", CHILD)],
+        json!({}),
+        "done A 1\n fire\n lost S There is no workflow `child`.\n retry S\n fire
+         done @1/X 1\n done @2/X 5\n fire\n expect S output 5",
+        "A:completed B:pending S:completed run:running @1/X:completed @1/run:completed @2/X:completed @2/run:completed",
+    );
+    check_with(
+        &[("main", &workflow), ("child", CHILD)],
+        json!({}),
+        "done A 1\n fire\n lost S There is no workflow `child`.\n retry S\n fire\n done @1/X 1\n fire",
+        "A:completed S:waiting run:running @1/X:completed @1/run:completed @2/X:pending @2/run:running",
+    );
+}

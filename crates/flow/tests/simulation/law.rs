@@ -241,7 +241,7 @@ impl Law {
                 let lives = lives.is_some_and(|run| !run.status.is_terminal());
                 let due = memory.timers.values().any(|timer| match &timer.due {
                     Due::StartChild { child } => child.parent == *id,
-                    Due::ChildEnded { task, .. } => task == id,
+                    Due::ChildEnded { child: ended, .. } => *ended == child,
                     _ => false,
                 });
                 assert!(lives || due, "{id} waits for a run that is not");

@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::line::{Doubt, Line, Values};
-use super::writing::{HINT, PUT, PUT_AND_HINT, PUT_IF, PUT_IF_AND_HINT, numbers, strings};
+use super::writing::{HINT, Hint, PUT_IF, PUT_IF_AND_HINT, numbers, strings};
 use super::{count, integer};
 use crate::error::Result;
 use crate::sqlite::Scrub;
@@ -190,8 +190,8 @@ impl Shelf for Rows {
                 self.line.fetch(HINT, Values::default()).await?;
             }
             (true, false) => {}
-            (false, true) => self.write_all(changes, PUT_AND_HINT).await?,
-            (false, false) => self.write_all(changes, PUT).await?,
+            (false, true) => self.write_all(changes, Hint::Yes).await?,
+            (false, false) => self.write_all(changes, Hint::No).await?,
         }
         let doubt = std::mem::take(&mut self.doubt);
         self.line.commit(doubt).await?;
@@ -323,7 +323,7 @@ impl Shelf for Rows {
     async fn write(&mut self, changes: &Changes) -> Result<()> {
         self.has_news |= makes_ready(changes);
         if !changes.is_empty() {
-            self.write_all(changes, PUT).await?;
+            self.write_all(changes, Hint::No).await?;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Rows of workflows go into PostgreSQL: all of them with one statement, each column as an array.
 
+use std::collections::HashSet;
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -13,17 +14,24 @@ use super::workflows::Rows;
 use crate::error::Result;
 use crate::workflows::columns;
 
+/// Whether others are told that something is ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hint {
+    No,
+    Yes,
+}
+
 impl Rows {
     /// Every kind of row in one statement, because each takes a trip to the server and back.
-    pub(super) async fn write_all(&mut self, changes: &Changes, sql: &'static str) -> Result<()> {
+    pub(super) async fn write_all(&mut self, changes: &Changes, hint: Hint) -> Result<()> {
+        let sql = match (is_beginning(changes), hint) {
+            (false, Hint::No) => PUT,
+            (false, Hint::Yes) => PUT_AND_HINT,
+            (true, Hint::No) => PUT_NEW,
+            (true, Hint::Yes) => PUT_NEW_AND_HINT,
+        };
         let (values, witness) = self.values(changes)?;
         let named = self.line.fetch(sql, values).await?;
-        if !changes.inputs.is_empty() {
-            // A row that a statement makes is not seen by that statement.
-            let values = Values::of(strings(changes.inputs.iter().map(|(run, _)| run)))
-                .and(self.bodies(changes.inputs.iter().map(|(_, input)| input))?);
-            self.line.fetch(PUT_INPUTS, values).await?;
-        }
         let names: Vec<String> = self.line.column(&named, 0)?;
         // Whatever happens to a run is an event. The rest can be done twice.
         if let (Some(name), Some(witness)) = (names.into_iter().next(), witness) {
@@ -56,7 +64,7 @@ impl Rows {
     /// Both ways.
     pub(super) async fn write_nothing(&mut self) -> Result<()> {
         let nothing = Changes::default();
-        self.write_all(&nothing, PUT).await?;
+        self.write_all(&nothing, Hint::No).await?;
         let (values, _) = self.values(&nothing)?;
         let values = values.and(Vec::<String>::new()).and(Vec::<i64>::new());
         self.line.fetch(PUT_IF, values).await?;
@@ -85,12 +93,19 @@ impl Rows {
 
     fn add_runs(&mut self, values: Values, changes: &Changes) -> Result<Values> {
         let rows = &changes.runs;
+        let inputs = rows.iter().map(|row| {
+            let mut inputs = changes.inputs.iter();
+            let input = inputs.find(|(run, _)| *run == row.id);
+            input.map(|(_, input)| self.scribe.body(input)).transpose()
+        });
+        let inputs = inputs.collect::<Result<Vec<Option<String>>>>()?;
         Ok(values
             .and(strings(rows.iter().map(|row| &row.id)))
             .and(strings(rows.iter().map(|row| &row.workflow)))
             .and(strings(rows.iter().map(|row| row.status.name())))
             .and(numbers(rows.iter().map(|row| row.created_ms)))
-            .and(self.bodies(rows.iter().map(|row| &**row))?))
+            .and(self.bodies(rows.iter().map(|row| &**row))?)
+            .and(inputs))
     }
 
     fn add_tasks(&mut self, values: Values, rows: &[Arc<TaskRow>]) -> Result<Values> {
@@ -157,53 +172,64 @@ impl Rows {
     }
 }
 
+/// What is done about rows that may be there already.
+macro_rules! if_known {
+    (known, $clause:literal) => {
+        $clause
+    };
+    (new, $clause:literal) => {
+        ""
+    };
+}
+
 /// Everything that a transaction changes, behind what comes before it. `$if` stands where rows are
 /// chosen, `$and` where they are already.
 macro_rules! put {
-    ($before:literal, $if:literal, $and:literal) => {
+    ($known:ident, $before:literal, $if:literal, $and:literal) => {
         concat!(
             "WITH ",
             $before,
-            "runs AS (INSERT INTO workflow_runs (id, workflow, status, created_ms, body) \
-             SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[])",
+            "runs AS (INSERT INTO workflow_runs (id, workflow, status, created_ms, body, input) \
+             SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], \
+             $6::text[])",
             $if,
-            " ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body), \
-             tasks AS (INSERT INTO workflow_tasks (id, run, path, place, visit, status, assignee, \
+            if_known!($known, " ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body"),
+            "), tasks AS (INSERT INTO workflow_tasks (id, run, path, place, visit, status, assignee, \
              ready_ms, lease_ms, fence, is_active, body) \
-             SELECT * FROM unnest($6::text[], $7::text[], $8::text[], $9::text[], $10::bigint[], \
-             $11::text[], $12::text[], $13::bigint[], $14::bigint[], $15::bigint[], $16::boolean[], \
-             $17::text[])",
+             SELECT * FROM unnest($7::text[], $8::text[], $9::text[], $10::text[], $11::bigint[], \
+             $12::text[], $13::text[], $14::bigint[], $15::bigint[], $16::bigint[], $17::boolean[], \
+             $18::text[])",
             $if,
-            " ON CONFLICT (id) DO UPDATE SET status = excluded.status, assignee = excluded.assignee, \
-             ready_ms = excluded.ready_ms, lease_ms = excluded.lease_ms, fence = excluded.fence, \
-             is_active = excluded.is_active, body = excluded.body), \
-             ready AS (INSERT INTO workflow_ready (task, run, ready_ms, assignee) \
-             SELECT * FROM unnest($18::text[], $19::text[], $20::bigint[], $21::text[])",
+            if_known!($known, " ON CONFLICT (id) DO UPDATE SET status = excluded.status, \
+             assignee = excluded.assignee, ready_ms = excluded.ready_ms, lease_ms = excluded.lease_ms, \
+             fence = excluded.fence, is_active = excluded.is_active, body = excluded.body"),
+            "), ready AS (INSERT INTO workflow_ready (task, run, ready_ms, assignee) \
+             SELECT * FROM unnest($19::text[], $20::text[], $21::bigint[], $22::text[])",
             $if,
             " ON CONFLICT (task) DO UPDATE \
              SET ready_ms = excluded.ready_ms, assignee = excluded.assignee), \
-             begun AS (DELETE FROM workflow_ready WHERE task = ANY($22::text[])",
+             begun AS (DELETE FROM workflow_ready WHERE task = ANY($23::text[])",
             $and,
             "), groups AS (INSERT INTO workflow_groups (id, body) \
-             SELECT * FROM unnest($23::text[], $24::text[])",
+             SELECT * FROM unnest($24::text[], $25::text[])",
             $if,
-            " ON CONFLICT (id) DO UPDATE SET body = excluded.body), \
-             items AS (INSERT INTO workflow_items (\"group\", \"index\", body) \
-             SELECT * FROM unnest($25::text[], $26::bigint[], $27::text[])",
+            if_known!($known, " ON CONFLICT (id) DO UPDATE SET body = excluded.body"),
+            "), items AS (INSERT INTO workflow_items (\"group\", \"index\", body) \
+             SELECT * FROM unnest($26::text[], $27::bigint[], $28::text[])",
             $if,
-            " ON CONFLICT (\"group\", \"index\") DO UPDATE SET body = excluded.body), \
-             gone AS (DELETE FROM workflow_timers \
-             USING unnest($28::text[], $29::text[]) AS old (run, key) \
+            if_known!($known, " ON CONFLICT (\"group\", \"index\") DO UPDATE SET body = excluded.body"),
+            "), gone AS (DELETE FROM workflow_timers \
+             USING unnest($29::text[], $30::text[]) AS old (run, key) \
              WHERE workflow_timers.run = old.run AND workflow_timers.key = old.key",
             $and,
             "), timers AS (INSERT INTO workflow_timers (run, key, at_ms, body) \
-             SELECT * FROM unnest($30::text[], $31::text[], $32::bigint[], $33::text[])",
+             SELECT * FROM unnest($31::text[], $32::text[], $33::bigint[], $34::text[])",
             $if,
             " ON CONFLICT (run, key) DO UPDATE SET at_ms = excluded.at_ms, body = excluded.body), \
              events AS (INSERT INTO workflow_events (run, seq, body) \
-             SELECT * FROM unnest($34::text[], $35::bigint[], $36::text[])",
+             SELECT * FROM unnest($35::text[], $36::bigint[], $37::text[])",
             $if,
-            "), notices AS (INSERT INTO workflow_notices (body) SELECT * FROM unnest($37::text[])",
+            "), notices AS (INSERT INTO workflow_notices (body) SELECT * FROM unnest($38::text[])",
             $if,
             ") "
         )
@@ -214,21 +240,27 @@ macro_rules! put {
 macro_rules! put_if {
     () => {
         put!(
+            known,
             "held AS (SELECT held.id FROM workflow_runs AS held \
-             JOIN unnest($38::text[], $39::bigint[]) AS known (id, seq) ON held.id = known.id \
+             JOIN unnest($39::text[], $40::bigint[]) AS known (id, seq) ON held.id = known.id \
              WHERE (held.body::json ->> 'seq')::bigint = known.seq \
              ORDER BY held.id FOR UPDATE OF held), \
-             same AS (SELECT count(*) = cardinality($38::text[]) AS same FROM held), ",
+             same AS (SELECT count(*) = cardinality($39::text[]) AS same FROM held), ",
             " WHERE (SELECT same FROM same)",
             " AND (SELECT same FROM same)"
         )
     };
 }
 
-/// Gives the transaction's name.
-pub(super) const PUT: &str = concat!(put!("", "", ""), "SELECT pg_current_xact_id()::text");
-pub(super) const PUT_AND_HINT: &str = concat!(
-    put!("", "", ""),
+/// These give the transaction's name.
+const PUT: &str = concat!(put!(known, "", "", ""), "SELECT pg_current_xact_id()::text");
+const PUT_AND_HINT: &str = concat!(
+    put!(known, "", "", ""),
+    "SELECT pg_current_xact_id()::text, pg_notify('drawloom_ready', '')"
+);
+const PUT_NEW: &str = concat!(put!(new, "", "", ""), "SELECT pg_current_xact_id()::text");
+const PUT_NEW_AND_HINT: &str = concat!(
+    put!(new, "", "", ""),
     "SELECT pg_current_xact_id()::text, pg_notify('drawloom_ready', '')"
 );
 /// Gives whether it was.
@@ -238,8 +270,14 @@ pub(super) const PUT_IF_AND_HINT: &str = concat!(
     "SELECT same, pg_notify('drawloom_ready', '') FROM same"
 );
 pub(super) const HINT: &str = "SELECT pg_notify('drawloom_ready', '')";
-const PUT_INPUTS: &str = "UPDATE workflow_runs SET input = new.input \
-     FROM unnest($1::text[], $2::text[]) AS new (run, input) WHERE workflow_runs.id = new.run";
+
+/// Whether all of it is about runs that begin, which have no rows yet.
+fn is_beginning(changes: &Changes) -> bool {
+    let new: HashSet<&RunId> = changes.inputs.iter().map(|(run, _)| run).collect();
+    !new.is_empty()
+        && changes.runs.iter().all(|row| new.contains(&row.id))
+        && changes.tasks.iter().all(|row| new.contains(&row.id.run))
+}
 
 fn list<T>(values: impl IntoIterator<Item = T>) -> Vec<T> {
     values.into_iter().collect()

@@ -19,11 +19,18 @@ const CORRUPT: i32 = 11;
 const FULL: i32 = 13;
 const CANTOPEN: i32 = 14;
 const NOTADB: i32 = 26;
+/// Extended: the file beside the database that processes share cannot grow.
+const IOERR_SHMSIZE: i32 = 4874;
 
 impl Fault<'_> {
     pub(super) fn of(&self, cause: &sqlx::Error) -> Error {
         let place = self.place.display();
-        match primary_code(cause) {
+        let code = code(cause);
+        if code == Some(IOERR_SHMSIZE) {
+            return self.full();
+        }
+        // The upper bits say more than is needed here.
+        match code.map(|extended| extended & 0xff) {
             Some(BUSY | LOCKED) => Error::new(
                 Kind::Busy,
                 format!(
@@ -74,10 +81,9 @@ impl Fault<'_> {
     }
 }
 
-fn primary_code(cause: &sqlx::Error) -> Option<i32> {
+fn code(cause: &sqlx::Error) -> Option<i32> {
     let code = cause.as_database_error()?.code()?;
-    // The upper bits say more than is needed here.
-    code.parse::<i32>().ok().map(|extended| extended & 0xff)
+    code.parse().ok()
 }
 
 /// SQLite's own words, without the driver's around them.

@@ -16,7 +16,7 @@ use super::shelf::Shelf;
 use crate::error::{Error, Kind, Result};
 
 /// For so long a worker may go on with its own runs before it is looked what else is ready.
-const LOOK_MS: u64 = 20;
+const LOOK_MS: u64 = 50;
 
 /// Whether it is being guessed.
 #[derive(Default)]

@@ -105,7 +105,17 @@ async fn attempts_are_told_in_order_with_who_and_why(place: &Place) {
         (3, Some("w3"), Some(TaskStatus::Completed), None),
     ];
     assert_eq!(told(&all), expected);
-    assert!(all.iter().all(|one| one.spent.is_none()));
+    let classes: Vec<_> = all
+        .iter()
+        .map(|one| one.end.as_ref().unwrap().class)
+        .collect();
+    let expected = [
+        Some(FailureClass::Timeout),
+        Some(FailureClass::Unavailable),
+        None,
+    ];
+    assert_eq!(classes, expected);
+    assert!(all.iter().all(|one| one.spent.unwrap().tokens == 10));
     assert!(all.is_sorted_by_key(|one| one.begun_ms));
 
     let manual: TaskId = "r1/B".parse().unwrap();

@@ -185,7 +185,8 @@ impl Stage {
                 let message = more.to_owned();
                 let end = ChildEnd::Failed { message };
                 let task = self.task(name);
-                Command::ChildEnded { task, end }
+                let child = RunId::child_of(&task, 1);
+                Command::ChildEnded { task, child, end }
             }
             "retry" => Command::Retry {
                 task: self.task(name),

@@ -135,6 +135,7 @@ impl Picture {
                 by,
                 attempt,
                 why,
+                ..
             } => {
                 self.people.remove(task);
                 if by.to() == TaskStatus::OnHold {
@@ -344,6 +345,8 @@ mod tests {
             by,
             attempt: 1,
             why: None,
+            class: None,
+            spent: None,
         }
     }
 
