@@ -99,6 +99,18 @@ pub trait Store: Send + Sync {
 
     /// Takes notices out of the outbox.
     fn acknowledge<'a>(&'a self, notices: &'a [u64]) -> Stored<'a, ()>;
+
+    /// Throws away runs that ended longer ago than this, with everything that belongs to them: some of
+    /// them, the oldest first, from where it was left. A run whose parent is there stays with it.
+    fn throw_away(&self, age_ms: u64, from: Option<Thrown>) -> Stored<'_, Thrown>;
+}
+
+/// What was thrown away so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Thrown {
+    pub count: usize,
+    /// The run that was looked at last, by when it was begun; nothing where none is left that old.
+    pub last: Option<(u64, RunId)>,
 }
 
 /// Which tasks are listed.

@@ -18,6 +18,8 @@ pub struct Workflows {
     pub run_usd_max: Option<f64>,
     pub day_tokens_max: Option<u64>,
     pub day_usd_max: Option<f64>,
+    /// For how many days runs are kept after they have ended; for ever if left out.
+    pub keep_days: Option<u64>,
     /// Where runs are kept; the project's own file if left out.
     pub database: Option<String>,
     pub agents: BTreeMap<String, Agent>,
@@ -39,6 +41,7 @@ impl Default for Workflows {
             run_usd_max: None,
             day_tokens_max: None,
             day_usd_max: None,
+            keep_days: None,
             database: None,
             agents: BTreeMap::new(),
         }
@@ -122,6 +125,15 @@ pub(super) const KEYS: &[Key] = &[
         }),
         about: &["The same in US dollars."],
         default: "20.0  # for example",
+    },
+    Key {
+        section: "workflows",
+        name: "keep_days",
+        kind: Kind::Count(|settings, count| settings.workflows.keep_days = Some(count)),
+        about: &[
+            "Workers throw away runs that ended more than so many days ago; none if left out.",
+        ],
+        default: "90  # for example",
     },
     Key {
         section: "workflows",

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use flow::{Store, StoreError};
+use flow::{Store, StoreError, Thrown};
 use store::{Postgres, Schedules};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
@@ -23,6 +23,11 @@ const LEASE_MS: u64 = 5_000;
 const ASK: Duration = Duration::from_millis(1_500);
 /// How often a leader makes sure that what should be ready is.
 const RECONCILE: Duration = Duration::from_secs(60);
+
+/// How often runs that are too old are looked for, and the pause after some of them.
+const SWEEP: Duration = Duration::from_secs(600);
+const SWEEP_PAUSE: Duration = Duration::from_millis(50);
+const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// There is none: what promises one does not end.
 pub(crate) enum Never {}
@@ -88,20 +93,27 @@ impl Leader {
         timers::tend(store, project).await
     }
 
-    /// Looks after the schedules for as long as somebody works. What fails is tried again: whoever
-    /// works uses the same database and says so when it is gone.
+    /// Looks after the schedules, and after runs that are too old, for as long as somebody works. What
+    /// fails is tried again: whoever works uses the same database and says so when it is gone.
     pub(crate) async fn tend_schedules(
         &self,
         schedules: &dyn Schedules,
         store: &dyn Store,
         around: (&Project, &Surroundings),
     ) -> Never {
+        let mut broom = Broom::default();
         loop {
+            let mut pause = SCHEDULES_LOOK;
             if self.leads(&self.schedules).await.unwrap_or(false) {
                 let now_ms = schedules.now_ms();
                 let _ = schedules::fire_due(schedules, store, around, now_ms).await;
+                if let Some(days) = around.0.settings.workflows.keep_days
+                    && broom.sweep(store, days).await
+                {
+                    pause = SWEEP_PAUSE;
+                }
             }
-            sleep(SCHEDULES_LOOK).await;
+            sleep(pause).await;
         }
     }
 
@@ -135,5 +147,31 @@ impl Leader {
             }
         }
         Ok(duty.is_ours)
+    }
+}
+
+/// How far old runs are thrown away.
+#[derive(Default)]
+struct Broom {
+    /// When it was begun last.
+    begun: Option<Instant>,
+    /// What is done of it; nothing between two times.
+    thrown: Option<Thrown>,
+}
+
+impl Broom {
+    /// Throws away some runs that ended more than so many days ago. Whether more are to come.
+    async fn sweep(&mut self, store: &dyn Store, days: u64) -> bool {
+        if self.thrown.is_none() && has_passed(&mut self.begun, SWEEP) {
+            self.thrown = Some(Thrown::default());
+        }
+        let Some(so_far) = self.thrown.take() else {
+            return false;
+        };
+        let age_ms = days.saturating_mul(DAY_MS);
+        // What fails is tried the next time.
+        let thrown = store.throw_away(age_ms, Some(so_far)).await.ok();
+        self.thrown = thrown.filter(|thrown| thrown.last.is_some());
+        self.thrown.is_some()
     }
 }

@@ -41,6 +41,7 @@ mod calling;
 mod ends;
 mod exchanging;
 mod forms;
+mod keeping;
 mod killing;
 mod limits;
 mod many;

@@ -416,6 +416,40 @@ impl Shelf for Rows {
         Ok(())
     }
 
+    async fn ended(
+        &mut self,
+        before_ms: u64,
+        after: &(u64, RunId),
+        max: usize,
+    ) -> Result<Vec<RunRow>> {
+        // Nothing ends before it begins: so the index finds those that are old enough.
+        let sql = "SELECT body FROM workflow_runs \
+                   WHERE created_ms < $1 AND (created_ms, id) > ($2, $3) \
+                   AND status IN ('completed', 'failed', 'cancelled') \
+                   AND (body::json ->> 'ended_ms')::bigint < $1 \
+                   ORDER BY created_ms, id LIMIT $4 FOR UPDATE SKIP LOCKED";
+        let values = Values::of(integer(before_ms))
+            .and(integer(after.0))
+            .and(after.1.as_str())
+            .and(limit(max));
+        self.has_run = true;
+        self.many(sql, values).await
+    }
+
+    async fn throw_away(&mut self, runs: &[RunId]) -> Result<()> {
+        const ALL: &str = "WITH tasks AS (DELETE FROM workflow_tasks WHERE run = ANY($1) RETURNING id), \
+             items AS (DELETE FROM workflow_items WHERE \"group\" IN (SELECT id FROM tasks)), \
+             groups AS (DELETE FROM workflow_groups WHERE id IN (SELECT id FROM tasks)), \
+             ready AS (DELETE FROM workflow_ready WHERE run = ANY($1)), \
+             timers AS (DELETE FROM workflow_timers WHERE run = ANY($1)) \
+             DELETE FROM workflow_events WHERE run = ANY($1)";
+        const RUNS: &str = "DELETE FROM workflow_runs WHERE id = ANY($1)";
+        for sql in [ALL, RUNS] {
+            self.line.fetch(sql, Values::of(strings(runs))).await?;
+        }
+        Ok(())
+    }
+
     async fn keep_text(&mut self, hash: &TextHash, source: &str, now_ms: u64) -> Result<()> {
         let sql = "INSERT INTO workflow_texts (hash, source, created_ms) VALUES ($1, $2, $3) \
                    ON CONFLICT (hash) DO NOTHING";

@@ -8,6 +8,7 @@ mod people;
 mod plan;
 mod runs;
 mod schedules;
+mod sweeping;
 mod tokens;
 mod views;
 mod workflows;

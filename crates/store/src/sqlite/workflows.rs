@@ -90,7 +90,7 @@ impl Rows {
         bodies.iter().map(|body| self.read(body)).collect()
     }
 
-    fn read<T: DeserializeOwned>(&self, body: &str) -> Result<T> {
+    pub(super) fn read<T: DeserializeOwned>(&self, body: &str) -> Result<T> {
         serde_json::from_str(body).map_err(|cause| {
             self.fault()
                 .corrupt(&format!("a row of a workflow is unreadable: {cause}"))
@@ -391,6 +391,19 @@ impl Shelf for Rows {
         self.drop_notices(notices).await
     }
 
+    async fn ended(
+        &mut self,
+        before_ms: u64,
+        after: &(u64, RunId),
+        max: usize,
+    ) -> Result<Vec<RunRow>> {
+        self.ended_runs(before_ms, after, max).await
+    }
+
+    async fn throw_away(&mut self, runs: &[RunId]) -> Result<()> {
+        self.drop_runs(runs).await
+    }
+
     async fn keep_text(&mut self, hash: &TextHash, source: &str, now_ms: u64) -> Result<()> {
         let kept = sqlx::query(
             "INSERT INTO workflow_texts (hash, source, created_ms) VALUES ($1, $2, $3) \
@@ -448,6 +461,6 @@ fn asking(
         .bind(limit(claim.max))
 }
 
-fn limit(max: usize) -> i64 {
+pub(super) fn limit(max: usize) -> i64 {
     i64::try_from(max).unwrap_or(i64::MAX)
 }

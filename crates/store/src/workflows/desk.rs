@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use flow::engine::{Batch, Command, Event, Refusal, Start};
-use flow::{Claim, Claimed, Executed, RunId, StoreError, StoreErrorKind, TaskId, TextHash};
+use flow::{Claim, Claimed, Executed, RunId, StoreError, StoreErrorKind, TaskId, TextHash, Thrown};
 use tokio::sync::{mpsc, oneshot};
 
 use super::guess::{Guess, Looked};
@@ -35,6 +35,7 @@ pub(super) enum Order {
     Turn(Vec<Command>, Claim),
     Heartbeat(Vec<(TaskId, u64)>, u64),
     Acknowledge(Vec<u64>),
+    ThrowAway(u64, Option<Thrown>),
 }
 
 /// What came of an order.
@@ -44,6 +45,7 @@ pub(super) enum Answer {
     NoSuchWorkflow(TextHash),
     Claimed(Vec<Claimed>),
     Lost(Vec<(TaskId, Refusal)>),
+    Thrown(Thrown),
 }
 
 pub(super) type Answered = oneshot::Sender<std::result::Result<Answer, StoreError>>;
@@ -258,6 +260,10 @@ impl<S: Shelf> Desk<S> {
                 self.shelf.acknowledge(notices).await?;
                 Ok(Answer::Done)
             }
+            Order::ThrowAway(age_ms, from) => {
+                let from = from.clone().unwrap_or_default();
+                Ok(Answer::Thrown(self.throw_away(batch, *age_ms, from).await?))
+            }
         }
     }
 
@@ -305,7 +311,7 @@ pub(super) fn runs_of(order: &Order) -> Vec<&RunId> {
         Order::Execute(command) => vec![command.run()],
         Order::Turn(reports, _) => reports.iter().map(Command::run).collect(),
         Order::Heartbeat(tasks, _) => tasks.iter().map(|(task, _)| &task.run).collect(),
-        Order::KeepText(_) | Order::Acknowledge(_) => Vec::new(),
+        Order::KeepText(_) | Order::Acknowledge(_) | Order::ThrowAway(..) => Vec::new(),
     }
 }
 

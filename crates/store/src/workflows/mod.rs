@@ -11,6 +11,7 @@ mod mind;
 mod recent;
 mod scribe;
 mod shelf;
+mod sweeping;
 mod texts;
 mod turn;
 
@@ -21,7 +22,7 @@ use agent::Clock;
 use flow::engine::{Batch, Command, Event, Found, Lookup, Notice, Refusal, RunRow, Start};
 use flow::engine::{RunStatus, Stop, TaskRow, TimerRow, view};
 use flow::{Claim, Claimed, Done, Executed, RunId, Store, StoreError, StoreErrorKind, Stored};
-use flow::{TaskId, TextHash, Which, Workflow};
+use flow::{TaskId, TextHash, Thrown, Which, Workflow};
 use serde_json::{Map, Value};
 use tokio::sync::{Mutex, Notify, mpsc, oneshot};
 use tokio::task::AbortHandle;
@@ -328,6 +329,15 @@ impl<S: Shelf> Store for Workflows<S> {
         Box::pin(async move {
             self.order(Order::Acknowledge(notices.to_vec())).await?;
             Ok(())
+        })
+    }
+
+    fn throw_away(&self, age_ms: u64, from: Option<Thrown>) -> Stored<'_, Thrown> {
+        Box::pin(async move {
+            match self.order(Order::ThrowAway(age_ms, from)).await? {
+                Answer::Thrown(thrown) => Ok(thrown),
+                _ => Ok(Thrown::default()),
+            }
         })
     }
 }

@@ -33,6 +33,11 @@ impl Recent {
         });
     }
 
+    /// These runs are not there any more.
+    pub(super) fn forget(&self, runs: &[RunId]) {
+        self.with(|inner| inner.events.retain(|event| !runs.contains(&event.run)));
+    }
+
     /// The events of a run after a number, as far as they follow each other; nothing where the very
     /// next one is not here.
     pub(super) fn after(&self, run: &RunId, after: u64, max: usize) -> Vec<Event> {
@@ -95,6 +100,9 @@ mod tests {
         ] {
             assert_eq!(numbers(run, after, max), expected, "{run} {after} {max}");
         }
+        recent.forget(&[RunId::from("a")]);
+        assert!(numbers("a", 1, 9).is_empty());
+        assert_eq!(numbers("b", 6, 9), [7, 8]);
         recent.keep((9..20_000).map(|seq| event("b", seq)).collect());
         assert!(numbers("b", 8, 9).is_empty());
         assert_eq!(numbers("b", 19_998, 9), [19_999]);

@@ -149,6 +149,18 @@ pub(crate) trait Shelf: Send + 'static {
 
     fn acknowledge(&mut self, notices: &[u64]) -> impl Future<Output = Result<()>> + Send;
 
+    /// Runs that ended before a time, in the order in which they were begun, from behind one; each is
+    /// this transaction's until its end.
+    fn ended(
+        &mut self,
+        before_ms: u64,
+        after: &(u64, RunId),
+        max: usize,
+    ) -> impl Future<Output = Result<Vec<RunRow>>> + Send;
+
+    /// Nothing of these runs is there any more.
+    fn throw_away(&mut self, runs: &[RunId]) -> impl Future<Output = Result<()>> + Send;
+
     fn keep_text(
         &mut self,
         hash: &TextHash,

@@ -17,6 +17,7 @@ mod place;
 mod attempts;
 mod interrupted;
 mod schedules;
+mod sweeping;
 mod tokens;
 mod users;
 mod views;
