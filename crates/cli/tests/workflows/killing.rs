@@ -188,11 +188,10 @@ fn a_full_disk_is_said_and_work_goes_on_when_there_is_room() {
         assert!(yard.start("fan"));
     }
     disk.fill();
-    let big = format!(
-        "workflow start fan --input '{{\"text\": \"{}\"}}'",
-        "x".repeat(90_000)
-    );
-    let refused = yard.run(&big);
+    // More than fits, also where a log that was left behind has room.
+    let big = json!({ "text": "x".repeat(1_500_000) });
+    yard.project.write("big.json", &big.to_string());
+    let refused = yard.run("workflow start fan --input @big.json");
     assert_ne!(refused.exit, 0);
     for says in ["is full", "What was kept before is safe", "make room"] {
         assert!(refused.err.contains(says), "{}", refused.err);
