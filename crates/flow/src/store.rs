@@ -102,7 +102,7 @@ pub trait Store: Send + Sync {
 
     /// Throws away runs that ended longer ago than this, with everything that belongs to them: some of
     /// them, the oldest first, from where it was left. A run whose parent is there stays with it.
-    fn throw_away(&self, age_ms: u64, from: Option<Thrown>) -> Stored<'_, Thrown>;
+    fn throw_away(&self, age_ms: u64, from: Thrown) -> Stored<'_, Thrown>;
 }
 
 /// What was thrown away so far.

@@ -1,9 +1,9 @@
 //! Who tends what is due.
 //!
-//! Timers, ended leases and schedules are looked after by one process at a time where many share a
-//! server: the duty is a lease in the database, and whoever finds it ended takes it over. A leader that
-//! wakes up late does no harm, because whatever it does is refused when it has been done. On SQLite
-//! everybody looks: a file is shared by few, and looking costs little.
+//! Timers, ended leases, schedules and runs that are too old are looked after by one process at a
+//! time where many share a server: the duty is a lease in the database, and whoever finds it ended
+//! takes it over. A leader that wakes up late does no harm, because whatever it does is refused when
+//! it has been done. On SQLite everybody looks: a file is shared by few, and looking costs little.
 
 use std::time::Duration;
 
@@ -170,7 +170,7 @@ impl Broom {
         };
         let age_ms = days.saturating_mul(DAY_MS);
         // What fails is tried the next time.
-        let thrown = store.throw_away(age_ms, Some(so_far)).await.ok();
+        let thrown = store.throw_away(age_ms, so_far).await.ok();
         self.thrown = thrown.filter(|thrown| thrown.last.is_some());
         self.thrown.is_some()
     }

@@ -104,7 +104,7 @@ impl<R: Rows> Ledger<'_, R> {
         report: &Report,
     ) -> Result<(), Stop<R::Error>> {
         let row = self.fenced(task, fence)?;
-        self.ending.spent = Some(report.spent);
+        self.ending.spent = report.spent;
         if report.spent != crate::engine::Spent::default() || !report.tags.is_empty() {
             self.change(
                 task,

@@ -67,7 +67,7 @@ pub(crate) struct Ledger<'a, R: Rows> {
 #[derive(Default)]
 pub(crate) struct Ending {
     pub(crate) class: Option<FailureClass>,
-    pub(crate) spent: Option<Spent>,
+    pub(crate) spent: Spent,
 }
 
 pub(crate) type Done<R, T = ()> = Result<T, Stop<<R as Rows>::Error>>;
@@ -413,7 +413,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
             attempt,
             why,
             class,
-            spent: spent.filter(|spent| *spent != Spent::default()),
+            spent: (spent != Spent::default()).then_some(spent),
         })
     }
 

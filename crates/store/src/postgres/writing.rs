@@ -1,6 +1,6 @@
 //! Rows of workflows go into PostgreSQL: all of them with one statement, each column as an array.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -93,10 +93,11 @@ impl Rows {
 
     fn add_runs(&mut self, values: Values, changes: &Changes) -> Result<Values> {
         let rows = &changes.runs;
+        let given = changes.inputs.iter().map(|(run, input)| (run, input));
+        let given: HashMap<_, _> = given.collect();
         let inputs = rows.iter().map(|row| {
-            let mut inputs = changes.inputs.iter();
-            let input = inputs.find(|(run, _)| *run == row.id);
-            input.map(|(_, input)| self.scribe.body(input)).transpose()
+            let input = given.get(&row.id);
+            input.map(|input| self.scribe.body(input)).transpose()
         });
         let inputs = inputs.collect::<Result<Vec<Option<String>>>>()?;
         Ok(values

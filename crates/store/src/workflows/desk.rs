@@ -35,7 +35,7 @@ pub(super) enum Order {
     Turn(Vec<Command>, Claim),
     Heartbeat(Vec<(TaskId, u64)>, u64),
     Acknowledge(Vec<u64>),
-    ThrowAway(u64, Option<Thrown>),
+    ThrowAway(u64, Thrown),
 }
 
 /// What came of an order.
@@ -238,13 +238,10 @@ impl<S: Shelf> Desk<S> {
                     return Ok(Answer::NoSuchWorkflow(hash.clone()));
                 };
                 let command = Command::Start(start.clone());
-                let executed = loop {
-                    match self.mind.execute(batch, &workflow, &command) {
-                        Ok(executed) => break executed,
-                        Err(lack) => self.supply(batch, lack).await?,
-                    }
-                };
-                Ok(Answer::Executed(executed))
+                let executed = self.decide(batch, |mind, batch| {
+                    mind.execute(batch, &workflow, &command)
+                });
+                Ok(Answer::Executed(executed.await?))
             }
             Order::Execute(command) => {
                 Ok(Answer::Executed(self.execute_pinned(batch, command).await?))
@@ -261,8 +258,8 @@ impl<S: Shelf> Desk<S> {
                 Ok(Answer::Done)
             }
             Order::ThrowAway(age_ms, from) => {
-                let from = from.clone().unwrap_or_default();
-                Ok(Answer::Thrown(self.throw_away(batch, *age_ms, from).await?))
+                let thrown = self.throw_away(batch, *age_ms, from.clone()).await?;
+                Ok(Answer::Thrown(thrown))
             }
         }
     }
@@ -291,17 +288,9 @@ impl<S: Shelf> Desk<S> {
     }
 
     /// Decides with the workflow that the command's run is pinned to.
-    pub(super) async fn execute_pinned(
-        &mut self,
-        batch: &mut Batch,
-        command: &Command,
-    ) -> Result<Executed> {
-        loop {
-            match self.mind.execute_pinned(batch, command) {
-                Ok(executed) => return Ok(executed),
-                Err(lack) => self.supply(batch, lack).await?,
-            }
-        }
+    async fn execute_pinned(&mut self, batch: &mut Batch, command: &Command) -> Result<Executed> {
+        let decide = |mind: &Mind, batch: &mut Batch| mind.execute_pinned(batch, command);
+        self.decide(batch, decide).await
     }
 }
 

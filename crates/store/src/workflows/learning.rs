@@ -1,19 +1,31 @@
 //! What a decision lacks is looked up, for many commands together where that can be foreseen.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use flow::engine::{Batch, Command, Found, Lookup, Rows as _, endings, likely};
-use flow::{RunId, TaskId, Workflow};
+use flow::{RunId, TaskId};
 
 use super::desk::Desk;
-use super::mind::Lack;
+use super::mind::{Lack, Mind};
 use super::shelf::{Shelf, Wanted};
 use crate::error::{Error, Kind, Result};
 
 impl<S: Shelf> Desk<S> {
-    /// Finds what a decision lacks.
-    pub(super) async fn supply(&mut self, batch: &mut Batch, lack: Lack) -> Result<()> {
+    /// Decides, and finds what is lacking, until nothing is.
+    pub(super) async fn decide<T>(
+        &mut self,
+        batch: &mut Batch,
+        mut decide: impl FnMut(&Mind, &mut Batch) -> std::result::Result<T, Lack> + Send,
+    ) -> Result<T> {
+        loop {
+            match decide(&self.mind, batch) {
+                Ok(decided) => return Ok(decided),
+                Err(lack) => self.supply(batch, lack).await?,
+            }
+        }
+    }
+
+    async fn supply(&mut self, batch: &mut Batch, lack: Lack) -> Result<()> {
         match lack {
             Lack::Row(lookup) => self.look_up(batch, lookup).await,
             Lack::Text(hash) => match self.mind.texts.get(&mut self.shelf, &hash).await? {
@@ -31,15 +43,6 @@ impl<S: Shelf> Desk<S> {
         let found = self.shelf.find(&lookup).await?;
         batch.learn(lookup, found);
         Ok(())
-    }
-
-    async fn pinned(&mut self, batch: &mut Batch, run: &RunId) -> Result<Option<Arc<Workflow>>> {
-        loop {
-            match self.mind.pinned(batch, run) {
-                Ok(workflow) => return Ok(workflow),
-                Err(lack) => self.supply(batch, lack).await?,
-            }
-        }
     }
 
     pub(super) async fn learn_runs(
@@ -80,7 +83,10 @@ impl<S: Shelf> Desk<S> {
         let mut first = BTreeSet::new();
         let mut pinned = Vec::with_capacity(by_run.len());
         for (run, commands) in by_run {
-            if let Some(workflow) = self.pinned(batch, run).await? {
+            if let Some(workflow) = self
+                .decide(batch, |mind, batch| mind.pinned(batch, run))
+                .await?
+            {
                 first.extend(
                     commands
                         .iter()

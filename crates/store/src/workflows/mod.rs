@@ -332,7 +332,7 @@ impl<S: Shelf> Store for Workflows<S> {
         })
     }
 
-    fn throw_away(&self, age_ms: u64, from: Option<Thrown>) -> Stored<'_, Thrown> {
+    fn throw_away(&self, age_ms: u64, from: Thrown) -> Stored<'_, Thrown> {
         Box::pin(async move {
             match self.order(Order::ThrowAway(age_ms, from)).await? {
                 Answer::Thrown(thrown) => Ok(thrown),

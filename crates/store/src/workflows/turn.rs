@@ -96,9 +96,8 @@ impl<S: Shelf> Desk<S> {
         mut turn: Turn<'_>,
         ready: Ready,
     ) -> Result<Vec<Claimed>> {
-        while let Err(lack) = turn.tell(&self.mind, batch) {
-            self.supply(batch, lack).await?;
-        }
+        self.decide(batch, |mind, batch| turn.tell(mind, batch))
+            .await?;
         let has_skipped = matches!(ready, Ready::Skipped);
         match ready {
             _ if turn.room() == 0 => {}
@@ -144,10 +143,8 @@ impl<S: Shelf> Desk<S> {
     }
 
     async fn take_all(&mut self, batch: &mut Batch, turn: &mut Turn<'_>) -> Result<()> {
-        while let Err(lack) = turn.take(&self.mind, batch) {
-            self.supply(batch, lack).await?;
-        }
-        Ok(())
+        self.decide(batch, |mind, batch| turn.take(mind, batch))
+            .await
     }
 }
 

@@ -54,7 +54,7 @@ async fn work_off(store: &Arc<dyn Store>, runs: &[&str]) {
 async fn throw_all(store: &dyn Store, age_ms: u64) -> usize {
     let mut thrown = Thrown::default();
     loop {
-        thrown = store.throw_away(age_ms, Some(thrown)).await.unwrap();
+        thrown = store.throw_away(age_ms, thrown).await.unwrap();
         if thrown.last.is_none() {
             return thrown.count;
         }
