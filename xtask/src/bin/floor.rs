@@ -82,7 +82,13 @@ enum Column {
     Text,
     Number,
     Truth,
+    /// A text that PostgreSQL has in one row with those of its neighbours.
+    Page,
 }
+
+/// How long a page is, in bytes, and how many texts it has: as much as in the store.
+const PAGE_BYTES_MAX: usize = 1_800;
+const PAGE_TEXTS_MAX: usize = 32;
 
 const RUNS: Kind = Kind {
     sqlite: Some(
@@ -124,7 +130,7 @@ const TASKS: Kind = Kind {
          ready_ms, lease_ms, fence, is_active, body) \
          SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], \
          $6::text[], $7::text[], $8::bigint[], $9::bigint[], $10::bigint[], $11::boolean[], \
-         $12::text[]) ON CONFLICT (id) DO UPDATE SET status = excluded.status, \
+         $12::text[]) ON CONFLICT (place, visit) DO UPDATE SET status = excluded.status, \
          assignee = excluded.assignee, ready_ms = excluded.ready_ms, lease_ms = excluded.lease_ms, \
          fence = excluded.fence, is_active = excluded.is_active, body = excluded.body",
     columns: &[
@@ -183,7 +189,7 @@ const EVENTS: Kind = Kind {
     ),
     postgres: "INSERT INTO workflow_events (run, seq, body) \
          SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[])",
-    columns: &[Column::Text, Column::Number, Column::Text],
+    columns: &[Column::Text, Column::Number, Column::Page],
 };
 const NOTICES: Kind = Kind {
     sqlite: Some("INSERT INTO workflow_notices (body) SELECT value ->> 0 FROM json_each($1)"),
@@ -227,6 +233,10 @@ impl Database {
                     statements.extend(kind.sqlite.map(|sql| Statement::Sqlite(sql, rows)));
                 }
                 Self::Postgres(_) => {
+                    let rows = match kind.columns {
+                        [Column::Text, Column::Number, Column::Page] => paged(rows),
+                        _ => rows,
+                    };
                     let values = arrays(kind.columns, &rows)?;
                     statements.push(Statement::Postgres(kind.postgres, values));
                 }
@@ -296,13 +306,43 @@ fn arrays(columns: &[Column], rows: &[Row]) -> Result<PgArguments> {
             .iter()
             .map(|row| row.get(place).unwrap_or(&Value::Null));
         let added = match column {
-            Column::Text => arguments.add(cells.map(Value::as_str).collect::<Vec<_>>()),
+            Column::Text | Column::Page => {
+                arguments.add(cells.map(Value::as_str).collect::<Vec<_>>())
+            }
             Column::Number => arguments.add(cells.map(Value::as_i64).collect::<Vec<_>>()),
             Column::Truth => arguments.add(cells.map(Value::as_bool).collect::<Vec<_>>()),
         };
         added.map_err(|problem| anyhow!("a value does not fit: {problem}"))?;
     }
     Ok(arguments)
+}
+
+/// Rows of a name, a number and a text, on as few pages as they fit on.
+fn paged(rows: Vec<Row>) -> Vec<Row> {
+    let mut pages: Vec<(Row, Vec<String>)> = Vec::new();
+    for row in rows {
+        let text = row.get(2).and_then(Value::as_str).unwrap_or_default();
+        let text = text.to_owned();
+        match pages.last_mut() {
+            Some((page, texts))
+                if page.first() == row.first()
+                    && texts.len() < PAGE_TEXTS_MAX
+                    && texts.iter().map(|text| text.len() + 1).sum::<usize>() + text.len()
+                        < PAGE_BYTES_MAX =>
+            {
+                *page = row;
+                texts.push(text);
+            }
+            _ => pages.push((row, vec![text])),
+        }
+    }
+    let written = pages.into_iter().map(|(mut page, texts)| {
+        if let Some(body) = page.last_mut() {
+            *body = json!(format!("[{}]", texts.join(",")));
+        }
+        page
+    });
+    written.collect()
 }
 
 const WATCHED: [&str; 6] = ["runs", "tasks", "groups", "items", "events", "notices"];

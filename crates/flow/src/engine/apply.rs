@@ -42,7 +42,10 @@ impl<R: Rows> Ledger<'_, R> {
             Action::SetRunResult { result, .. } => {
                 self.edit_run(|run| run.result = Some(result.clone()))?;
             }
-            Action::Append(event) => self.edit_run(|run| run.seq = event.seq)?,
+            Action::Append(event) => self.edit_run(|run| {
+                run.seq = event.seq;
+                run.quiet_since = None;
+            })?,
             Action::Arm(timer) => {
                 let key = (timer.run.clone(), timer.key.clone());
                 self.timers.put(key, timer.clone());

@@ -36,6 +36,10 @@ pub struct RunRow {
     pub active: u32,
     /// The number of its last event; the first is 1, and none is left out.
     pub seq: u64,
+    /// Since this event everybody has only gone on with what they hold, so that nobody need look at
+    /// their own tasks again; nothing where more has happened, or nobody has watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quiet_since: Option<u64>,
     pub spent: Spent,
     pub created_ms: u64,
     pub ended_ms: Option<u64>,

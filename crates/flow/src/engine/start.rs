@@ -47,6 +47,7 @@ impl<R: Rows> Ledger<'_, R> {
             tags: start.tags.clone(),
             active: 0,
             seq: 0,
+            quiet_since: None,
             spent: Spent::default(),
             created_ms: self.now_ms,
             ended_ms: None,

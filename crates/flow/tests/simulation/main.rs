@@ -18,6 +18,7 @@
 
 mod actors;
 mod chance;
+mod desks;
 mod drawing;
 mod law;
 mod world;
@@ -86,6 +87,7 @@ fn everything_that_can_happen_does() {
     let holds = "Failed Asked Review LoopExhausted Budget Timeout";
     let wanted = events.split_whitespace().map(str::to_owned);
     let wanted = wanted.chain(holds.split(' ').map(|kind| format!("hold {kind}")));
+    let wanted = wanted.chain(["kept while others went on".to_owned()]);
     let missing: Vec<String> = wanted
         .chain(moves)
         .filter(|what| !met.contains(what))

@@ -9,7 +9,7 @@ use sqlx::postgres::PgConnection;
 use super::fault::Fault;
 use crate::error::{Error, Kind, Result};
 
-const STEPS: [(i64, &str, &str); 3] = [
+const STEPS: [(i64, &str, &str); 4] = [
     (
         1,
         "workflows",
@@ -17,6 +17,11 @@ const STEPS: [(i64, &str, &str); 3] = [
     ),
     (2, "people", include_str!("migrations/0002_people.sql")),
     (3, "access", include_str!("migrations/0003_access.sql")),
+    (
+        4,
+        "fewer rows",
+        include_str!("migrations/0004_fewer_rows.sql"),
+    ),
 ];
 
 /// Beside tables of other programs, which may be counted in a table of the usual name.

@@ -1,8 +1,10 @@
 //! PostgreSQL: one database for workers on several machines.
 
+mod claiming;
 mod fault;
 mod line;
 mod migrate;
+mod pages;
 mod people;
 mod schedules;
 mod tokens;

@@ -12,35 +12,21 @@ use flow::engine::{
     TimerRow,
 };
 use flow::{Claim, Path, RunId, TaskId, TextHash, Which};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::Instant;
 
 use super::line::{Doubt, Line, Values};
 use super::writing::{HINT, Hint, PUT_IF, PUT_IF_AND_HINT, numbers, strings};
-use super::{count, integer};
-use crate::error::Result;
+use super::{count, integer, pages};
+use crate::error::{Error, Result};
 use crate::sqlite::Scrub;
-use crate::workflows::{Begun, Kept, Memory, Scribe, Seen, Shelf, Wanted, columns};
+use crate::workflows::{Begun, Kept, Memory, Scribe, Seen, Shelf, Waiting, Wanted, columns};
 
 /// Hints are not given more often than this, in milliseconds: giving one makes commits wait for
 /// each other.
 const HINT_MS: u64 = 20;
-
-/// A claim looks at so many times as many tasks as it wants, because others may have their runs.
-const LOOK_AHEAD: usize = 4;
-
-/// The runs of the tasks that have been ready for longest.
-macro_rules! oldest {
-    () => {
-        "SELECT DISTINCT run FROM (SELECT ready.run FROM workflow_ready AS ready \
-         JOIN workflow_runs AS runs ON runs.id = ready.run \
-         WHERE ready.ready_ms <= $1 AND runs.status = 'running' \
-         AND (cardinality($2::text[]) = 0 OR ready.assignee = ANY($2)) \
-         AND (cardinality($3::text[]) = 0 OR ready.run = ANY($3)) \
-         ORDER BY ready.ready_ms, ready.task LIMIT $4) AS oldest"
-    };
-}
 
 /// A connection, and what it needs to write as it should.
 pub(super) struct Rows {
@@ -49,7 +35,7 @@ pub(super) struct Rows {
     /// What is done if nobody answers the commit.
     pub(super) doubt: Doubt,
     /// The transaction has a run already: waiting for another one could close a circle.
-    has_run: bool,
+    pub(super) has_run: bool,
     /// Something was made ready that nobody was told of.
     has_news: bool,
     hinted: Option<Instant>,
@@ -67,7 +53,7 @@ impl Rows {
         }
     }
 
-    async fn texts(&mut self, sql: &'static str, values: Values) -> Result<Vec<String>> {
+    pub(super) async fn texts(&mut self, sql: &'static str, values: Values) -> Result<Vec<String>> {
         let rows = self.line.fetch(sql, values).await?;
         self.line.column(&rows, 0)
     }
@@ -89,14 +75,16 @@ impl Rows {
         Ok(self.many(sql, values).await?.into_iter().next())
     }
 
-    fn read<T: DeserializeOwned>(&self, body: &str) -> Result<T> {
-        serde_json::from_str(body).map_err(|cause| {
-            let fault = &self.line.fault;
-            fault.corrupt(&format!("a row of a workflow is unreadable: {cause}"))
-        })
+    pub(super) fn read<T: DeserializeOwned>(&self, body: &str) -> Result<T> {
+        serde_json::from_str(body).map_err(|cause| self.unreadable(&cause))
     }
 
-    fn names(&self, names: &[String]) -> Result<Vec<TaskId>> {
+    fn unreadable(&self, cause: &serde_json::Error) -> Error {
+        let fault = &self.line.fault;
+        fault.corrupt(&format!("a row of a workflow is unreadable: {cause}"))
+    }
+
+    pub(super) fn names(&self, names: &[String]) -> Result<Vec<TaskId>> {
         let names = names.iter().map(|name| {
             let fault = &self.line.fault;
             name.parse()
@@ -117,13 +105,12 @@ impl Rows {
     }
 
     async fn outputs(&mut self, tasks: &[TaskId]) -> Result<Vec<Option<Value>>> {
-        let sql = "SELECT (task.body::json -> 'output')::text \
-                   FROM unnest($1::text[]) WITH ORDINALITY AS wanted (id, place) \
-                   LEFT JOIN workflow_tasks AS task ON task.id = wanted.id ORDER BY wanted.place";
-        let rows = self.line.fetch(sql, Values::of(strings(tasks))).await?;
-        let outputs: Vec<Option<String>> = self.line.column(&rows, 0)?;
-        let outputs = outputs.into_iter().map(|output| match output {
-            Some(output) => self.read::<Option<Value>>(&output),
+        let sql = "SELECT task.body FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS wanted (place, visit, rank) \
+                   LEFT JOIN workflow_tasks AS task USING (place, visit) ORDER BY wanted.rank";
+        let rows = self.line.fetch(sql, names(tasks)).await?;
+        let bodies: Vec<Option<String>> = self.line.column(&rows, 0)?;
+        let outputs = bodies.into_iter().map(|body| match body {
+            Some(body) => self.read::<Given>(&body).map(|given| given.output),
             None => Ok(None),
         });
         outputs.collect()
@@ -138,28 +125,6 @@ impl Rows {
         Ok(u32::try_from(visits).unwrap_or(u32::MAX))
     }
 
-    /// What is ready in runs that others have just now: whoever has none may wait for them.
-    async fn ready_in_time(&mut self, claim: &Claim, now_ms: u64) -> Result<Vec<TaskId>> {
-        const WAIT: &str = "SELECT id FROM workflow_runs WHERE id = ANY($1) \
-             AND status = 'running' ORDER BY id FOR UPDATE";
-        const TASKS: &str = "SELECT task FROM workflow_ready \
-             WHERE run = ANY($1) AND ready_ms <= $2 \
-             AND (cardinality($3::text[]) = 0 OR assignee = ANY($3)) \
-             ORDER BY ready_ms, task LIMIT $4";
-        let runs = self.texts(oldest!(), asking(claim, now_ms)).await?;
-        if runs.is_empty() {
-            return Ok(Vec::new());
-        }
-        let runs = self.texts(WAIT, Values::of(runs)).await?;
-        self.has_run = true;
-        let values = Values::of(runs)
-            .and(integer(now_ms))
-            .and(claim.assignees.clone())
-            .and(limit(claim.max));
-        let names = self.texts(TASKS, values).await?;
-        self.names(&names)
-    }
-
     /// Whether others are to be told now that something is ready.
     fn is_to_hint(&mut self) -> bool {
         let is_soon = |hinted: Instant| hinted.elapsed() < Duration::from_millis(HINT_MS);
@@ -170,6 +135,12 @@ impl Rows {
         self.hinted = Some(Instant::now());
         true
     }
+}
+
+/// What is wanted of a task that is over.
+#[derive(Deserialize)]
+struct Given {
+    output: Option<Value>,
 }
 
 impl Shelf for Rows {
@@ -227,7 +198,7 @@ impl Shelf for Rows {
 
     async fn find(&mut self, lookup: &Lookup) -> Result<Found> {
         const INPUT: &str = "SELECT input FROM workflow_runs WHERE id = $1 AND input IS NOT NULL";
-        const TASK: &str = "SELECT body FROM workflow_tasks WHERE id = $1";
+        const TASK: &str = "SELECT body FROM workflow_tasks WHERE place = $1 AND visit = $2";
         const COMPLETED: &str = "SELECT body FROM workflow_tasks \
              WHERE place = $1 AND status = 'completed' ORDER BY visit DESC LIMIT 1";
         const GROUP: &str = "SELECT body FROM workflow_groups WHERE id = $1";
@@ -245,7 +216,10 @@ impl Shelf for Rows {
         Ok(match lookup {
             Lookup::Run(run) => Found::Run(self.run(run).await?),
             Lookup::Input(run) => Found::Input(self.one(INPUT, Values::of(run.as_str())).await?),
-            Lookup::Task(task) => Found::Task(self.one(TASK, name(task)).await?),
+            Lookup::Task(task) => {
+                let values = Values::of(columns::place_of(task)).and(i64::from(task.visit));
+                Found::Task(self.one(TASK, values).await?)
+            }
             Lookup::Visits(place) => Found::Visits(self.visits(place).await?),
             Lookup::Completed(place) => {
                 let values = Values::of(columns::place(place));
@@ -276,11 +250,12 @@ impl Shelf for Rows {
     }
 
     async fn find_all(&mut self, wanted: &Wanted) -> Result<Seen> {
-        const ALL: &str = "SELECT 'task', body, 0::bigint FROM workflow_tasks WHERE id = ANY($1) \
-             UNION ALL SELECT 'group', body, 0 FROM workflow_groups WHERE id = ANY($2) \
-             UNION ALL SELECT 'item', body, 0 FROM unnest($3::text[], $4::bigint[]) \
+        const ALL: &str = "SELECT 'task', body, 0::bigint FROM unnest($1::text[], $2::bigint[]) \
+             AS wanted (place, visit) JOIN workflow_tasks USING (place, visit) \
+             UNION ALL SELECT 'group', body, 0 FROM workflow_groups WHERE id = ANY($3) \
+             UNION ALL SELECT 'item', body, 0 FROM unnest($4::text[], $5::bigint[]) \
              AS wanted (\"group\", \"index\") JOIN workflow_items USING (\"group\", \"index\") \
-             UNION ALL SELECT 'item', next.body, 0 FROM unnest($5::text[], $6::bigint[]) \
+             UNION ALL SELECT 'item', next.body, 0 FROM unnest($6::text[], $7::bigint[]) \
              AS wanted (\"group\", count) JOIN workflow_groups AS groups ON groups.id = wanted.\"group\" \
              CROSS JOIN LATERAL (SELECT items.body FROM workflow_items AS items \
              WHERE items.\"group\" = groups.id \
@@ -288,10 +263,10 @@ impl Shelf for Rows {
              ORDER BY items.\"index\" LIMIT wanted.count) AS next \
              UNION ALL SELECT 'visits', wanted.place, coalesce((SELECT max(visit) \
              FROM workflow_tasks AS task WHERE task.place = wanted.place), 0) \
-             FROM unnest($7::text[]) AS wanted (place)";
+             FROM unnest($8::text[]) AS wanted (place)";
         let places = strings(wanted.places.iter().map(columns::place));
         let index_of = |(_, index): &(TaskId, u32)| u64::from(*index);
-        let values = Values::of(strings(&wanted.tasks))
+        let values = names(&wanted.tasks)
             .and(strings(&wanted.groups))
             .and(strings(wanted.items.iter().map(|(group, _)| group)))
             .and(numbers(wanted.items.iter().map(index_of)))
@@ -328,25 +303,13 @@ impl Shelf for Rows {
         Ok(())
     }
 
-    /// Runs first, then their tasks: whoever has a run has all that is ready in it. A task may be
-    /// somebody's by the time the run is to be had; whoever claims it is told so.
-    async fn ready(&mut self, claim: &Claim, now_ms: u64) -> Result<Vec<TaskId>> {
-        const READY: &str = concat!(
-            "WITH held AS (SELECT id FROM workflow_runs WHERE status = 'running' AND id IN (",
-            oldest!(),
-            ") ORDER BY id FOR UPDATE SKIP LOCKED) \
-             SELECT ready.task FROM held LEFT JOIN workflow_ready AS ready ON ready.run = held.id \
-             AND ready.ready_ms <= $1 AND (cardinality($2::text[]) = 0 OR ready.assignee = ANY($2)) \
-             ORDER BY ready.ready_ms, ready.task LIMIT $5"
-        );
-        let values = asking(claim, now_ms).and(limit(claim.max));
-        let rows = self.line.fetch(READY, values).await?;
-        if rows.is_empty() && !self.has_run {
-            return self.ready_in_time(claim, now_ms).await;
+    async fn ready(&mut self, claim: &Claim, now_ms: u64) -> Result<Waiting> {
+        match self.ready_now(claim, now_ms).await? {
+            waiting if waiting.runs.is_empty() && !self.has_run => {
+                self.ready_in_time(claim, now_ms).await
+            }
+            waiting => Ok(waiting),
         }
-        self.has_run |= !rows.is_empty();
-        let names: Vec<Option<String>> = self.line.column(&rows, 0)?;
-        self.names(&names.into_iter().flatten().collect::<Vec<_>>())
     }
 
     async fn due(&mut self, now_ms: u64, max: usize) -> Result<Vec<TimerRow>> {
@@ -382,19 +345,39 @@ impl Shelf for Rows {
         which: Which,
         max: usize,
     ) -> Result<Vec<TaskRow>> {
-        let sql = "SELECT body FROM workflow_tasks WHERE ($1::text IS NULL OR run = $1) \
-                   AND (is_active OR NOT $2) ORDER BY number LIMIT $3";
-        let values = Values::of(run.map(RunId::as_str))
-            .and(which == Which::Active)
-            .and(limit(max));
-        self.many(sql, values).await
+        const OF_RUN: &str = "SELECT body FROM workflow_tasks WHERE place >= $1 AND place < $2 \
+             AND (is_active OR NOT $3) ORDER BY number LIMIT $4";
+        const ALL: &str = "SELECT body FROM workflow_tasks \
+             WHERE is_active OR NOT $1 ORDER BY number LIMIT $2";
+        let is_active = which == Which::Active;
+        match run.map(columns::places) {
+            Some((first, end)) => {
+                let values = Values::of(first).and(end).and(is_active).and(limit(max));
+                self.many(OF_RUN, values).await
+            }
+            None => {
+                let values = Values::of(is_active).and(limit(max));
+                self.many(ALL, values).await
+            }
+        }
     }
 
+    /// No number is left out, so that it can be told where the last page ends at the latest.
     async fn events(&mut self, run: &RunId, after: u64, max: usize) -> Result<Vec<Event>> {
-        let sql = "SELECT body FROM workflow_events WHERE run = $1 AND seq > $2 \
-                   ORDER BY seq LIMIT $3";
-        let values = Values::of(run.as_str()).and(integer(after)).and(limit(max));
-        self.many(sql, values).await
+        let sql = "SELECT body FROM workflow_events WHERE run = $1 AND seq > $2 AND seq < $3 \
+                   ORDER BY seq";
+        let end = max.saturating_add(pages::EVENTS_MAX);
+        let end = after.saturating_add(u64::try_from(end).unwrap_or(u64::MAX));
+        let values = Values::of(run.as_str())
+            .and(integer(after))
+            .and(integer(end));
+        let mut events = Vec::new();
+        for body in self.texts(sql, values).await? {
+            events.extend(pages::events(&body).map_err(|cause| self.unreadable(&cause))?);
+        }
+        events.retain(|event| event.seq > after);
+        events.truncate(max);
+        Ok(events)
     }
 
     async fn notices(&mut self, max: usize) -> Result<Vec<(u64, Notice)>> {
@@ -437,16 +420,19 @@ impl Shelf for Rows {
     }
 
     async fn throw_away(&mut self, runs: &[RunId]) -> Result<()> {
-        const ALL: &str = "WITH tasks AS (DELETE FROM workflow_tasks WHERE run = ANY($1) RETURNING id), \
+        const ALL: &str = "WITH tasks AS (DELETE FROM workflow_tasks \
+             USING unnest($2::text[], $3::text[]) AS places (first, beyond) \
+             WHERE place >= places.first AND place < places.beyond RETURNING id), \
              items AS (DELETE FROM workflow_items WHERE \"group\" IN (SELECT id FROM tasks)), \
              groups AS (DELETE FROM workflow_groups WHERE id IN (SELECT id FROM tasks)), \
              ready AS (DELETE FROM workflow_ready WHERE run = ANY($1)), \
              timers AS (DELETE FROM workflow_timers WHERE run = ANY($1)) \
              DELETE FROM workflow_events WHERE run = ANY($1)";
         const RUNS: &str = "DELETE FROM workflow_runs WHERE id = ANY($1)";
-        for sql in [ALL, RUNS] {
-            self.line.fetch(sql, Values::of(strings(runs))).await?;
-        }
+        let (first, beyond): (Vec<String>, Vec<String>) = runs.iter().map(columns::places).unzip();
+        let values = Values::of(strings(runs)).and(first).and(beyond);
+        self.line.fetch(ALL, values).await?;
+        self.line.fetch(RUNS, Values::of(strings(runs))).await?;
         Ok(())
     }
 
@@ -465,12 +451,10 @@ impl Shelf for Rows {
     }
 }
 
-/// The values of `oldest`.
-fn asking(claim: &Claim, now_ms: u64) -> Values {
-    Values::of(integer(now_ms))
-        .and(claim.assignees.clone())
-        .and(strings(&claim.runs))
-        .and(limit(claim.max.saturating_mul(LOOK_AHEAD)))
+/// What tasks are found by.
+fn names(tasks: &[TaskId]) -> Values {
+    Values::of(strings(tasks.iter().map(columns::place_of)))
+        .and(numbers(tasks.iter().map(|task| u64::from(task.visit))))
 }
 
 fn makes_ready(changes: &Changes) -> bool {
@@ -478,6 +462,6 @@ fn makes_ready(changes: &Changes) -> bool {
     tasks.any(|row| row.is_claimable())
 }
 
-fn limit(max: usize) -> i64 {
+pub(super) fn limit(max: usize) -> i64 {
     i64::try_from(max).unwrap_or(i64::MAX)
 }

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::integer;
 use super::line::{Doubt, Mark, Values, Witness};
+use super::pages::pages;
 use super::workflows::Rows;
 use crate::error::Result;
 use crate::workflows::columns;
@@ -76,17 +77,16 @@ impl Rows {
         let values = self.add_tasks(values, &changes.tasks)?;
         let values = self.add_groups(values, changes)?;
         let values = self.add_timers(values, changes)?;
-        let events = self.bodies(&changes.events)?;
-        let witness = changes.events.last().zip(events.last());
-        let witness = witness.map(|(event, body)| Witness {
-            run: event.run.to_string(),
-            seq: integer(event.seq),
-            body: body.clone(),
+        let pages = pages(&changes.events, |event| self.scribe.body(event))?;
+        let witness = pages.last().map(|page| Witness {
+            run: page.run.clone(),
+            seq: page.seq,
+            body: page.body.clone(),
         });
         let values = values
-            .and(strings(changes.events.iter().map(|row| &row.run)))
-            .and(numbers(changes.events.iter().map(|row| row.seq)))
-            .and(events)
+            .and(strings(pages.iter().map(|page| &page.run)))
+            .and(list(pages.iter().map(|page| page.seq)))
+            .and(list(pages.into_iter().map(|page| page.body)))
             .and(self.bodies(&changes.notices)?);
         Ok((values, witness))
     }
@@ -201,7 +201,7 @@ macro_rules! put {
              $12::text[], $13::text[], $14::bigint[], $15::bigint[], $16::bigint[], $17::boolean[], \
              $18::text[])",
             $if,
-            if_known!($known, " ON CONFLICT (id) DO UPDATE SET status = excluded.status, \
+            if_known!($known, " ON CONFLICT (place, visit) DO UPDATE SET status = excluded.status, \
              assignee = excluded.assignee, ready_ms = excluded.ready_ms, lease_ms = excluded.lease_ms, \
              fence = excluded.fence, is_active = excluded.is_active, body = excluded.body"),
             "), ready AS (INSERT INTO workflow_ready (task, run, ready_ms, assignee) \

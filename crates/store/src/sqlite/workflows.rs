@@ -18,7 +18,7 @@ use super::fault::Fault;
 use super::writing::Clerk;
 use super::{count, integer};
 use crate::error::Result;
-use crate::workflows::{Begun, Kept, Memory, Seen, Shelf, Wanted, columns};
+use crate::workflows::{Begun, Kept, Memory, Seen, Shelf, Waiting, Wanted, columns};
 
 /// Begins, and asks whether another connection has written since it was asked last.
 macro_rules! begin {
@@ -282,11 +282,14 @@ impl Shelf for Rows {
         self.write_all(changes).await
     }
 
-    async fn ready(&mut self, claim: &Claim, now_ms: u64) -> Result<Vec<TaskId>> {
+    async fn ready(&mut self, claim: &Claim, now_ms: u64) -> Result<Waiting> {
         let asked = asking(ready!(), claim, now_ms);
         let found = asked.fetch_all(&mut self.connection).await;
         let rows = found.map_err(|cause| self.fault().of(&cause))?;
-        self.names(&rows)
+        Ok(Waiting {
+            runs: Vec::new(),
+            tasks: self.names(&rows)?,
+        })
     }
 
     async fn due(&mut self, now_ms: u64, max: usize) -> Result<Vec<TimerRow>> {

@@ -2,8 +2,8 @@
 
 use std::fmt::{Display, Write as _};
 
-use flow::TaskId;
 use flow::engine::{Place, TaskRow, TaskStatus};
+use flow::{Path, RunId, StepId, TaskId};
 
 /// As long as names are, or longer: a text that grows is copied.
 const NAME_BYTES: usize = 64;
@@ -22,10 +22,7 @@ pub(crate) fn task(row: &TaskRow) -> TaskColumns {
     let lease = row.lease.as_ref();
     let lease = lease.filter(|_| row.status == TaskStatus::InProgress);
     TaskColumns {
-        place: match row.id.visit {
-            1 => text(&row.id),
-            _ => place(&row.id.place()),
-        },
+        place: place_of(&row.id),
         ready_ms: row.is_claimable().then_some(row.ready_ms),
         lease_ms: lease.map(|lease| lease.until_ms),
         is_active: !row.status.is_terminal(),
@@ -48,4 +45,27 @@ pub(crate) fn place(place: &Place) -> String {
         visit: 1,
     };
     text(&first)
+}
+
+/// The place of a task.
+pub(crate) fn place_of(task: &TaskId) -> String {
+    match task.visit {
+        1 => text(task),
+        _ => place(&task.place()),
+    }
+}
+
+/// Between which texts all places of a run are: from the first, and before the second.
+pub(crate) fn places(run: &RunId) -> (String, String) {
+    let first = TaskId {
+        run: run.clone(),
+        path: Path::default(),
+        step: StepId::from(""),
+        visit: 1,
+    };
+    let first = text(&first);
+    let name = first.strip_suffix('/').unwrap_or(&first);
+    // What comes after the character that ends the name of a run.
+    let end = format!("{name}0");
+    (first, end)
 }

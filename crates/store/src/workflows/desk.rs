@@ -11,6 +11,7 @@ use std::time::Duration;
 use flow::engine::{Batch, Command, Event, Refusal, Start};
 use flow::{Claim, Claimed, Executed, RunId, StoreError, StoreErrorKind, TaskId, TextHash, Thrown};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
 use super::guess::{Guess, Looked};
 use super::mind::Mind;
@@ -69,6 +70,8 @@ pub(super) struct Desk<S> {
     pub(super) recent: Recent,
     pub(super) looked: Option<Looked>,
     pub(super) guess: Guess,
+    /// When it was last seen that others go on with the same runs.
+    pub(super) overtaken: Option<Instant>,
     pub(super) is_rehearsed: bool,
 }
 
@@ -137,7 +140,10 @@ impl<S: Shelf> Desk<S> {
                     self.known = known;
                     return Ok(answers);
                 }
-                Ok(None) => Batch::new(),
+                Ok(None) => {
+                    self.overtaken = Some(Instant::now());
+                    Batch::new()
+                }
                 Err(error) => {
                     self.shelf.roll_back().await;
                     return Err(error);
@@ -190,7 +196,10 @@ impl<S: Shelf> Desk<S> {
     }
 
     /// What is known once everything is on the disk.
-    pub(super) fn remember(&self, mut batch: Batch, kept: Kept, events: Vec<Event>) -> Batch {
+    pub(super) fn remember(&mut self, mut batch: Batch, kept: Kept, events: Vec<Event>) -> Batch {
+        if batch.was_overtaken() {
+            self.overtaken = Some(Instant::now());
+        }
         match kept {
             // What is kept is not what is known.
             Kept::Scrubbed => Batch::new(),

@@ -66,10 +66,14 @@ impl<S: Shelf> Desk<S> {
         !reports.is_empty() && self.looked.is_some_and(is_enough)
     }
 
-    /// Whether all runs that a turn is about are known, besides.
+    /// Whether all runs that a turn is about are known, besides, and nobody else goes on with them.
     pub(super) fn may_guess(&self, batch: &Batch, orders: &[Order]) -> bool {
         let is_known = |run: &RunId| batch.knows(&Lookup::Run(run.clone()));
-        S::IS_FAR && self.has_looked(orders) && orders.iter().flat_map(runs_of).all(is_known)
+        let is_fresh = |at: Instant| at.elapsed() < Duration::from_millis(LOOK_MS);
+        S::IS_FAR
+            && !self.overtaken.is_some_and(is_fresh)
+            && self.has_looked(orders)
+            && orders.iter().flat_map(runs_of).all(is_known)
     }
 
     /// Nothing if what was known was not so any more, and nothing was written.
@@ -143,7 +147,7 @@ impl<S: Shelf> Desk<S> {
     }
 }
 
-fn learn_found(batch: &mut Batch, found: Vec<RunRow>) {
+pub(super) fn learn_found(batch: &mut Batch, found: Vec<RunRow>) {
     for row in found {
         batch.learn(Lookup::Run(row.id.clone()), Found::Run(Some(row)));
     }

@@ -6,6 +6,7 @@ use flow::engine::{Batch, Command, Found, Lookup, Rows as _, endings, likely};
 use flow::{RunId, TaskId};
 
 use super::desk::Desk;
+use super::guess::learn_found;
 use super::mind::{Lack, Mind};
 use super::shelf::{Shelf, Wanted};
 use crate::error::{Error, Kind, Result};
@@ -55,9 +56,7 @@ impl<S: Shelf> Desk<S> {
         if unknown.is_empty() || self.is_guessing() {
             return Ok(());
         }
-        for row in self.shelf.find_runs(&unknown).await? {
-            batch.learn(Lookup::Run(row.id.clone()), Found::Run(Some(row)));
-        }
+        learn_found(batch, self.shelf.find_runs(&unknown).await?);
         for run in unknown {
             batch.learn(Lookup::Run(run), Found::Run(None));
         }
@@ -113,7 +112,11 @@ impl<S: Shelf> Desk<S> {
     ) -> Result<()> {
         let unknown = lookups.iter().filter(|lookup| !batch.knows(lookup));
         let unknown: Vec<&Lookup> = unknown.collect();
-        if unknown.len() < 2 {
+        let has_items = |lookup: &&Lookup| match lookup {
+            Lookup::Group(group) => next_items.contains_key(group),
+            _ => false,
+        };
+        if unknown.len() < 2 && !unknown.iter().any(has_items) {
             return Ok(());
         }
         if self.is_guessing() {

@@ -34,7 +34,7 @@ use recent::Recent;
 use texts::Texts;
 
 pub(crate) use scribe::Scribe;
-pub(crate) use shelf::{Begun, Kept, Memory, Seen, Shelf, Wanted};
+pub(crate) use shelf::{Begun, Kept, Memory, Seen, Shelf, Waiting, Wanted};
 
 /// How many orders may wait for the desk; whoever comes then waits with theirs.
 const QUEUE_MAX: usize = 4_096;
@@ -89,6 +89,7 @@ impl<S: Shelf> Workflows<S> {
             recent: recent.clone(),
             looked: None,
             guess: Guess::default(),
+            overtaken: None,
             is_rehearsed: false,
         };
         tokio::spawn(desk.serve(queue));
@@ -264,7 +265,7 @@ impl<S: Shelf> Store for Workflows<S> {
     fn run<'a>(&'a self, run: &'a RunId) -> Stored<'a, Option<RunRow>> {
         Box::pin(async move {
             match self.found(Lookup::Run(run.clone())).await? {
-                Found::Run(row) => Ok(row),
+                Found::Run(row) => Ok(row.map(for_readers)),
                 _ => Ok(None),
             }
         })
@@ -291,7 +292,8 @@ impl<S: Shelf> Store for Workflows<S> {
     fn runs(&self, status: Option<RunStatus>, max: usize) -> Stored<'_, Vec<RunRow>> {
         Box::pin(async move {
             let mut shelf = self.reading.lock().await;
-            Ok(shelf.runs(status, max).await?)
+            let rows = shelf.runs(status, max).await?;
+            Ok(rows.into_iter().map(for_readers).collect())
         })
     }
 
@@ -339,5 +341,13 @@ impl<S: Shelf> Store for Workflows<S> {
                 _ => Ok(Thrown::default()),
             }
         })
+    }
+}
+
+/// How quiet a run was is between those who write.
+fn for_readers(row: RunRow) -> RunRow {
+    RunRow {
+        quiet_since: None,
+        ..row
     }
 }

@@ -58,6 +58,15 @@ pub(crate) struct Seen {
     pub(crate) visits: Vec<u32>,
 }
 
+/// What may be claimed.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    /// The runs that it is of, where they were found on the way.
+    pub(crate) runs: Vec<RunRow>,
+    /// The longest waiting first.
+    pub(crate) tasks: Vec<TaskId>,
+}
+
 /// One connection to a database, inside a transaction or not.
 pub(crate) trait Shelf: Send + 'static {
     /// Begins a transaction, which may go on with a claim at this time.
@@ -104,12 +113,10 @@ pub(crate) trait Shelf: Send + 'static {
 
     fn write(&mut self, changes: &Changes) -> impl Future<Output = Result<()>> + Send;
 
-    /// The tasks that may be claimed, the longest waiting first.
-    fn ready(
-        &mut self,
-        claim: &Claim,
-        now_ms: u64,
-    ) -> impl Future<Output = Result<Vec<TaskId>>> + Send;
+    /// The tasks that may be claimed. Each run that is found with them is this transaction's until its
+    /// end.
+    fn ready(&mut self, claim: &Claim, now_ms: u64)
+    -> impl Future<Output = Result<Waiting>> + Send;
 
     fn due(
         &mut self,

@@ -6,7 +6,7 @@ use flow::engine::{Batch, Command, TaskRow};
 use flow::{Claim, Claimed, TaskId};
 
 use super::desk::{Desk, Ready};
-use super::guess::Looked;
+use super::guess::{Looked, learn_found};
 use super::mind::{Lack, Mind};
 use super::shelf::Shelf;
 use crate::error::Result;
@@ -121,9 +121,10 @@ impl<S: Shelf> Desk<S> {
             max: turn.room(),
             ..turn.claim.clone()
         };
-        let oldest = self.shelf.ready(&room, self.mind.now_ms()).await?;
-        self.looked = Some(Looked::now(oldest.is_empty()));
-        self.claim_all(batch, turn, oldest).await
+        let waiting = self.shelf.ready(&room, self.mind.now_ms()).await?;
+        self.looked = Some(Looked::now(waiting.tasks.is_empty()));
+        learn_found(batch, waiting.runs);
+        self.claim_all(batch, turn, waiting.tasks).await
     }
 
     async fn claim_all(

@@ -24,6 +24,8 @@ pub(crate) enum Part {
     Workflows,
     People,
     Access,
+    /// Several events in a row.
+    Pages,
 }
 
 /// By version: the first one brought the first part.
@@ -34,7 +36,8 @@ pub(crate) const IN_SQLITE: [Part; 5] = [
     Part::People,
     Part::Access,
 ];
-pub(crate) const IN_POSTGRES: [Part; 3] = [Part::Workflows, Part::People, Part::Access];
+pub(crate) const IN_POSTGRES: [Part; 4] =
+    [Part::Workflows, Part::People, Part::Access, Part::Pages];
 
 const WORKFLOW: &str = "graph TD
  A[List] --> E[[Each: Do]]
@@ -64,6 +67,7 @@ impl Opened {
             Part::Workflows => fill_workflows(&*self.workflows().await).await,
             Part::People => fill_people(&*self.people(), &*self.schedules()).await,
             Part::Access => fill_access(&*self.views(), &*self.tokens()).await,
+            Part::Pages => fill_pages(&*self.workflows().await).await,
         }
     }
 
@@ -75,6 +79,7 @@ impl Opened {
             Part::Workflows => find_workflows(&*self.workflows().await).await,
             Part::People => find_people(&*self.people(), &*self.schedules()).await,
             Part::Access => find_access(&*self.views(), &*self.tokens()).await,
+            Part::Pages => find_pages(&*self.workflows().await).await,
         }
     }
 
@@ -312,4 +317,22 @@ async fn find_access(views: &dyn Views, tokens: &dyn Tokens) {
         panic!("{admitted:?}");
     };
     tokens.revoke_token(bearer.token).await.unwrap();
+}
+
+async fn fill_pages(store: &dyn flow::Store) {
+    let hash = store.keep_workflow("graph TD\n A(Look)\n B(Note)\n");
+    let start = Start::new("r2", json!({}));
+    let started = store.start(&hash.await.unwrap(), start).await.unwrap();
+    started.unwrap();
+}
+
+async fn find_pages(store: &dyn flow::Store) {
+    let run = RunId::new("r2");
+    let all = store.events(&run, 0, 99).await.unwrap();
+    assert_eq!(all.len(), 3, "{all:?}");
+    for (event, after) in all.iter().zip(0..) {
+        let next = store.events(&run, after, 1).await.unwrap();
+        assert_eq!(next, std::slice::from_ref(event));
+    }
+    flow::replay(&all).unwrap();
 }

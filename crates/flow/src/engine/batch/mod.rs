@@ -6,6 +6,7 @@
 //! lookups are asynchronous, and lets it fetch what many commands lack in one query.
 
 mod likely;
+mod quiet;
 mod remember;
 
 pub use likely::{endings, likely};
@@ -74,6 +75,9 @@ pub struct Batch {
     all_items: HashSet<TaskId>,
     /// Runs of an earlier transaction, by the number of the last event each had then.
     doubted: HashMap<RunId, u64>,
+    /// The tasks that were claimed here and have not ended.
+    held: HashSet<TaskId>,
+    is_overtaken: bool,
     events: Vec<Event>,
     notices: Vec<Notice>,
 }
@@ -88,10 +92,8 @@ impl Batch {
     pub fn learn(&mut self, lookup: Lookup, found: Found) {
         match (lookup, found) {
             (Lookup::Run(run), Found::Run(row)) => {
-                if let Some(seq) = self.doubted.remove(&run)
-                    && row.as_ref().is_none_or(|row| row.seq != seq)
-                {
-                    self.forget(&run);
+                if let Some(seq) = self.doubted.remove(&run) {
+                    self.catch_up(&run, seq, row.as_ref());
                 }
                 self.runs.learn(run, row.map(Arc::new));
             }
@@ -191,6 +193,8 @@ impl Batch {
 
     /// Takes in a decision: later commands see it, and [`changes`](Batch::changes) has it.
     pub fn commit(&mut self, decided: impl Into<Changes>) {
+        let decided = decided.into();
+        let is_quiet = self.is_quiet(&decided);
         let Changes {
             runs,
             inputs,
@@ -200,9 +204,9 @@ impl Batch {
             timers,
             events,
             notices,
-        } = decided.into();
+        } = decided;
         for row in runs {
-            self.runs.set(row.id.clone(), Some(row));
+            self.take_run(row, is_quiet);
         }
         for (run, input) in inputs {
             self.inputs.insert(run.clone(), Some(input.clone()));
@@ -224,7 +228,16 @@ impl Batch {
         self.notices.extend(notices);
     }
 
+    fn take_run(&mut self, mut row: Arc<RunRow>, is_quiet: bool) {
+        if is_quiet && let Some(before) = self.runs.get(&row.id).flatten() {
+            let since = before.quiet_since.unwrap_or(before.seq);
+            Arc::make_mut(&mut row).quiet_since = Some(since);
+        }
+        self.runs.set(row.id.clone(), Some(row));
+    }
+
     fn take_task(&mut self, row: Arc<TaskRow>) {
+        self.hold(&row);
         let place = row.id.place();
         // What is not known stays so: there may be later visits in the store.
         if let Some(known) = self.visits.get_mut(&place) {

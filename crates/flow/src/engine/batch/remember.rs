@@ -97,6 +97,11 @@ impl Batch {
         self.visits.retain(|place, _| place.run != *run);
         self.completed.retain(|place, _| place.run != *run);
         self.outputs.retain(|task, _| task.run != *run);
+        self.held.retain(|task| task.run != *run);
+        self.forget_ranges(run);
+    }
+
+    pub(super) fn forget_ranges(&mut self, run: &RunId) {
         self.ranges.retain(|range| match range {
             Lookup::Active(id, _) | Lookup::ActiveWithin(id, _) => id != run,
             _ => false,

@@ -1,0 +1,155 @@
+//! Events go into PostgreSQL by the page: consecutive ones of a run share a row, because there a row
+//! costs more than what is written in it, and a step has several events.
+
+use flow::engine::Event;
+
+use super::integer;
+
+/// How long a page may be, in bytes: longer rows are kept in pieces elsewhere.
+const BYTES_MAX: usize = 1_800;
+/// How many events a page may have.
+pub(super) const EVENTS_MAX: usize = 32;
+
+/// Events of a run, as they are kept: the document of one, or an array of several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Page {
+    pub(super) run: String,
+    /// The number of its last event.
+    pub(super) seq: i64,
+    pub(super) body: String,
+    events: usize,
+}
+
+impl Page {
+    fn of(event: &Event, body: String) -> Page {
+        Page {
+            run: event.run.to_string(),
+            seq: integer(event.seq),
+            body,
+            events: 1,
+        }
+    }
+
+    fn has_room(&self, event: &Event, body: &str) -> bool {
+        self.run == event.run.as_str()
+            && self.seq + 1 == integer(event.seq)
+            && self.events < EVENTS_MAX
+            && self.body.len() + body.len() + 3 <= BYTES_MAX
+    }
+
+    fn add(&mut self, body: &str) {
+        match self.events {
+            1 => self.body.insert(0, '['),
+            _ => {
+                self.body.pop();
+            }
+        }
+        self.body.push(',');
+        self.body.push_str(body);
+        self.body.push(']');
+        self.seq += 1;
+        self.events += 1;
+    }
+}
+
+/// Events on as few pages as they fit on; `body` writes one.
+pub(super) fn pages<E>(
+    events: &[Event],
+    mut body: impl FnMut(&Event) -> Result<String, E>,
+) -> Result<Vec<Page>, E> {
+    let mut by_run: Vec<&Event> = events.iter().collect();
+    by_run.sort_by(|one, other| one.run.cmp(&other.run));
+    let mut pages: Vec<Page> = Vec::new();
+    for event in by_run {
+        let body = body(event)?;
+        match pages.last_mut() {
+            Some(page) if page.has_room(event, &body) => page.add(&body),
+            _ => pages.push(Page::of(event, body)),
+        }
+    }
+    Ok(pages)
+}
+
+/// What is on a page. Those that were written before there were pages have one event each.
+pub(super) fn events(body: &str) -> serde_json::Result<Vec<Event>> {
+    match body.starts_with('[') {
+        true => serde_json::from_str(body),
+        false => serde_json::from_str(body).map(|event| vec![event]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flow::RunId;
+    use flow::engine::What;
+
+    use super::*;
+
+    /// An event of a run whose document is about so long.
+    fn event(run: &str, seq: u64, length: usize) -> Event {
+        Event {
+            run: RunId::new(run),
+            seq,
+            at_ms: 1,
+            what: What::Warned {
+                task: None,
+                message: "x".repeat(length),
+            },
+        }
+    }
+
+    /// On how many events the pages are, run by run; and nothing is lost on the way.
+    fn check(given: &[Event], expected: &[(&str, i64, usize)]) {
+        let pages = pages(given, serde_json::to_string).unwrap();
+        let mut read = Vec::new();
+        let mut shape = Vec::new();
+        for page in &pages {
+            let on_it = events(&page.body).unwrap();
+            shape.push((page.run.as_str(), page.seq, on_it.len()));
+            assert!(on_it.len() == 1 || page.body.len() <= BYTES_MAX);
+            read.extend(on_it);
+        }
+        assert_eq!(shape, expected);
+        let mut given = given.to_vec();
+        given.sort_by(|one, other| one.run.cmp(&other.run));
+        assert_eq!(read, given);
+    }
+
+    #[test]
+    fn consecutive_events_of_a_run_share_a_page() {
+        check(&[], &[]);
+        check(&[event("a", 7, 1)], &[("a", 7, 1)]);
+        let three = [event("a", 1, 1), event("a", 2, 1), event("a", 3, 1)];
+        check(&three, &[("a", 3, 3)]);
+    }
+
+    #[test]
+    fn every_run_has_pages_of_its_own() {
+        let mixed = [
+            event("b", 1, 1),
+            event("a", 5, 1),
+            event("b", 2, 1),
+            event("a", 6, 1),
+        ];
+        check(&mixed, &[("a", 6, 2), ("b", 2, 2)]);
+    }
+
+    #[test]
+    fn a_page_ends_where_a_number_is_left_out() {
+        let gap = [event("a", 1, 1), event("a", 3, 1)];
+        check(&gap, &[("a", 1, 1), ("a", 3, 1)]);
+    }
+
+    #[test]
+    fn a_page_that_is_full_is_followed_by_the_next() {
+        let long = [
+            event("a", 1, 900),
+            event("a", 2, 900),
+            event("a", 3, 9_000),
+            event("a", 4, 1),
+        ];
+        check(&long, &[("a", 1, 1), ("a", 2, 1), ("a", 3, 1), ("a", 4, 1)]);
+        let seven: Vec<Event> = (1..=7).map(|seq| event("a", seq, 500)).collect();
+        check(&seven, &[("a", 3, 3), ("a", 6, 3), ("a", 7, 1)]);
+    }
+}
