@@ -103,6 +103,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
         let mut changes = Changes {
             runs: values(self.runs.changed()),
             tasks: values(self.tasks.changed()),
+            taken: self.tasks.ceased(TaskRow::is_claimable),
             groups: values(self.groups.changed()),
             items: values(self.items.changed()),
             timers: self.timers.changed().into_iter().collect(),

@@ -81,6 +81,8 @@ pub struct Changes {
     /// What new runs were started with.
     pub inputs: Vec<(RunId, Value)>,
     pub tasks: Vec<Arc<TaskRow>>,
+    /// Those of them that a worker could claim, and cannot any more.
+    pub taken: Vec<TaskId>,
     pub groups: Vec<Arc<GroupRow>>,
     pub items: Vec<Arc<ItemRow>>,
     /// A timer that is gone is `None`.

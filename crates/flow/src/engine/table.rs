@@ -99,6 +99,15 @@ impl<K: Ord + Clone, T: Clone + PartialEq> Table<K, T> {
             .collect()
     }
 
+    /// The rows of which something was so that is not so any more.
+    pub(crate) fn ceased(&self, is_so: impl Fn(&T) -> bool) -> Vec<K> {
+        let slots = self.slots.iter().filter(|(_, slot)| {
+            let is_so = |row: &Option<Arc<T>>| row.as_ref().is_some_and(|row| is_so(row));
+            is_so(&slot.before) && !is_so(&slot.now)
+        });
+        slots.map(|(key, _)| key.clone()).collect()
+    }
+
     /// The rows that are not what they were; from now on they are.
     pub(crate) fn flush(&mut self) -> Vec<(K, Option<Arc<T>>)> {
         let slots = self.slots.iter_mut();

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 use std::sync::Arc;
 
-use flow::RunId;
 use flow::engine::{Changes, TaskRow, TimerRow};
+use flow::{RunId, TaskId};
 use serde::Serialize;
 
 use super::integer;
@@ -13,7 +13,7 @@ use super::line::{Doubt, Mark, Values, Witness};
 use super::pages::pages;
 use super::workflows::Rows;
 use crate::error::Result;
-use crate::workflows::columns;
+use crate::workflows::columns::{self, TaskColumns};
 
 /// Whether others are told that something is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +75,7 @@ impl Rows {
     fn values(&mut self, changes: &Changes) -> Result<(Values, Option<Witness>)> {
         let values = self.add_runs(Values::default(), changes)?;
         let values = self.add_tasks(values, &changes.tasks)?;
+        let values = values.and(strings(&changes.taken));
         let values = self.add_groups(values, changes)?;
         let values = self.add_timers(values, changes)?;
         let pages = pages(&changes.events, |event| self.scribe.body(event))?;
@@ -84,7 +85,7 @@ impl Rows {
             body: page.body.clone(),
         });
         let values = values
-            .and(strings(pages.iter().map(|page| &page.run)))
+            .and(list(pages.iter().map(|page| page.run.as_str())))
             .and(list(pages.iter().map(|page| page.seq)))
             .and(list(pages.into_iter().map(|page| page.body)))
             .and(self.bodies(&changes.notices)?);
@@ -101,43 +102,44 @@ impl Rows {
         });
         let inputs = inputs.collect::<Result<Vec<Option<String>>>>()?;
         Ok(values
-            .and(strings(rows.iter().map(|row| &row.id)))
-            .and(strings(rows.iter().map(|row| &row.workflow)))
-            .and(strings(rows.iter().map(|row| row.status.name())))
+            .and(list(rows.iter().map(|row| row.id.as_str())))
+            .and(list(rows.iter().map(|row| row.workflow.as_str())))
+            .and(list(rows.iter().map(|row| row.status.name())))
             .and(numbers(rows.iter().map(|row| row.created_ms)))
             .and(self.bodies(rows.iter().map(|row| &**row))?)
             .and(inputs))
     }
 
     fn add_tasks(&mut self, values: Values, rows: &[Arc<TaskRow>]) -> Result<Values> {
-        let all: Vec<_> = rows.iter().map(|row| columns::task(row)).collect();
-        let (ready, gone): (Vec<_>, Vec<_>) = rows
-            .iter()
-            .zip(&all)
-            .partition(|(_, task)| task.ready_ms.is_some());
+        let named: Vec<Named<'_>> = rows.iter().map(|row| Named::of(row)).collect();
+        let is_ready = |named: &&Named<'_>| named.columns.ready_ms.is_some();
+        let ready: Vec<&Named<'_>> = named.iter().filter(is_ready).collect();
         let maybe = |number: Option<u64>| number.map(integer);
-        let assignees = |rows: &[&Arc<TaskRow>]| -> Vec<Option<String>> {
-            rows.iter().map(|row| row.assignee.clone()).collect()
-        };
-        let waiting: Vec<&Arc<TaskRow>> = ready.iter().map(|(row, _)| *row).collect();
         let values = values
-            .and(strings(rows.iter().map(|row| &row.id)))
-            .and(strings(rows.iter().map(|row| &row.id.run)))
+            .and(list(named.iter().map(Named::name)))
+            .and(list(rows.iter().map(|row| row.id.run.as_str())))
             .and(strings(rows.iter().map(|row| &row.id.path)))
-            .and(strings(all.iter().map(|task| &task.place)))
+            .and(list(named.iter().map(|named| named.columns.place.as_str())))
             .and(numbers(rows.iter().map(|row| u64::from(row.id.visit))))
-            .and(strings(rows.iter().map(|row| row.status.name())))
-            .and(assignees(&rows.iter().collect::<Vec<_>>()))
-            .and(list(all.iter().map(|task| maybe(task.ready_ms))))
-            .and(list(all.iter().map(|task| maybe(task.lease_ms))))
+            .and(list(rows.iter().map(|row| row.status.name())))
+            .and(list(rows.iter().map(|row| row.assignee.as_deref())))
+            .and(list(
+                named.iter().map(|named| maybe(named.columns.ready_ms)),
+            ))
+            .and(list(
+                named.iter().map(|named| maybe(named.columns.lease_ms)),
+            ))
             .and(numbers(rows.iter().map(|row| row.fence)))
-            .and(list(all.iter().map(|task| task.is_active)))
+            .and(list(named.iter().map(|named| named.columns.is_active)))
             .and(self.bodies(rows.iter().map(|row| &**row))?)
-            .and(strings(waiting.iter().map(|row| &row.id)))
-            .and(strings(waiting.iter().map(|row| &row.id.run)))
-            .and(numbers(ready.iter().filter_map(|(_, task)| task.ready_ms)))
-            .and(assignees(&waiting))
-            .and(strings(gone.iter().map(|(row, _)| &row.id)));
+            .and(list(ready.iter().map(|named| named.name())))
+            .and(list(ready.iter().map(|named| named.row.id.run.as_str())))
+            .and(numbers(
+                ready.iter().filter_map(|named| named.columns.ready_ms),
+            ))
+            .and(list(
+                ready.iter().map(|named| named.row.assignee.as_deref()),
+            ));
         Ok(values)
     }
 
@@ -146,7 +148,7 @@ impl Rows {
         Ok(values
             .and(strings(groups.iter().map(|row| &row.id)))
             .and(self.bodies(groups.iter().map(|row| &**row))?)
-            .and(strings(items.iter().map(|row| &row.group)))
+            .and(names(items.iter().map(|row| &row.group)))
             .and(numbers(items.iter().map(|row| u64::from(row.index))))
             .and(self.bodies(items.iter().map(|row| &**row))?))
     }
@@ -171,6 +173,40 @@ impl Rows {
         let rows = rows.into_iter();
         rows.map(|row| self.scribe.body(&row)).collect()
     }
+}
+
+/// A task and what it is found by. Its name and its place are one text, mostly.
+struct Named<'r> {
+    row: &'r TaskRow,
+    columns: TaskColumns,
+    other_name: Option<String>,
+}
+
+impl<'r> Named<'r> {
+    fn of(row: &'r TaskRow) -> Named<'r> {
+        Named {
+            row,
+            columns: columns::task(row),
+            other_name: (row.id.visit != 1).then(|| columns::text(&row.id)),
+        }
+    }
+
+    fn name(&self) -> &str {
+        self.other_name.as_deref().unwrap_or(&self.columns.place)
+    }
+}
+
+/// The names of tasks, of which many in a row are one and the same.
+fn names<'t>(tasks: impl Iterator<Item = &'t TaskId>) -> Vec<String> {
+    let mut last: Option<(&TaskId, String)> = None;
+    let named = tasks.map(|task| {
+        let name = match last.take() {
+            Some((same, name)) if same == task => name,
+            _ => columns::text(task),
+        };
+        last.insert((task, name)).1.clone()
+    });
+    named.collect()
 }
 
 /// What is done about rows that may be there already.

@@ -207,6 +207,8 @@ async fn postgres_does_what_memory_does() {
     for (number, case) in CASES.iter().enumerate() {
         let address = cluster.database(&format!("case{number}")).await;
         check(case, place::postgres(&address).await).await;
+        let wrong = place::opened(&address).await.reconcile().await;
+        assert_eq!(wrong.unwrap(), 0, "{}: of what is ready", case.name);
     }
 }
 

@@ -248,5 +248,7 @@ async fn turns_beside_each_other_lose_nothing_and_do_nothing_twice() {
         }
         workers.join_all().await;
         hold_to_events(&store, ITEMS as usize + 3).await;
+        let wrong = place::opened(&address).await.reconcile().await;
+        assert_eq!(wrong.unwrap(), 0, "of what is ready");
     }
 }

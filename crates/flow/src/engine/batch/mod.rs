@@ -199,6 +199,7 @@ impl Batch {
             runs,
             inputs,
             tasks,
+            taken: _,
             groups,
             items,
             timers,
@@ -264,6 +265,7 @@ impl Batch {
         Changes {
             runs: rows(&self.runs),
             inputs: self.new_inputs.clone(),
+            taken: self.tasks.ceased(TaskRow::is_claimable),
             tasks: rows(&self.tasks),
             groups: rows(&self.groups),
             items: rows(&self.items),
@@ -283,6 +285,7 @@ impl Batch {
         Changes {
             runs: rows(&mut self.runs),
             inputs: std::mem::take(&mut self.new_inputs),
+            taken: self.tasks.ceased(TaskRow::is_claimable),
             tasks: rows(&mut self.tasks),
             groups: rows(&mut self.groups),
             items: rows(&mut self.items),

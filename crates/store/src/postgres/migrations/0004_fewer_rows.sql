@@ -8,3 +8,6 @@ ALTER TABLE workflow_tasks DROP CONSTRAINT workflow_tasks_run_fkey;
 ALTER TABLE workflow_tasks DROP CONSTRAINT workflow_tasks_pkey;
 ALTER TABLE workflow_tasks ADD CONSTRAINT workflow_tasks_pkey PRIMARY KEY USING INDEX workflow_tasks_visits;
 DROP INDEX workflow_tasks_numbers;
+
+-- An item waits, is under way and has ended: a page has room for all three of each.
+ALTER TABLE workflow_items SET (fillfactor = 33);
