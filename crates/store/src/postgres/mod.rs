@@ -7,6 +7,7 @@ mod migrate;
 mod pages;
 mod people;
 mod schedules;
+mod sweeping;
 mod tokens;
 mod views;
 mod workflows;

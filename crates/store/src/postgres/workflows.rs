@@ -58,7 +58,7 @@ impl Rows {
         self.line.column(&rows, 0)
     }
 
-    async fn many<T: DeserializeOwned>(
+    pub(super) async fn many<T: DeserializeOwned>(
         &mut self,
         sql: &'static str,
         values: Values,
@@ -105,9 +105,10 @@ impl Rows {
     }
 
     async fn outputs(&mut self, tasks: &[TaskId]) -> Result<Vec<Option<Value>>> {
-        let sql = "SELECT task.body FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS wanted (place, visit, rank) \
+        let sql = "SELECT task.body FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY \
+                   AS wanted (place, visit, rank) \
                    LEFT JOIN workflow_tasks AS task USING (place, visit) ORDER BY wanted.rank";
-        let rows = self.line.fetch(sql, names(tasks)).await?;
+        let rows = self.line.fetch(sql, keys(tasks)).await?;
         let bodies: Vec<Option<String>> = self.line.column(&rows, 0)?;
         let outputs = bodies.into_iter().map(|body| match body {
             Some(body) => self.read::<Given>(&body).map(|given| given.output),
@@ -266,7 +267,7 @@ impl Shelf for Rows {
              FROM unnest($8::text[]) AS wanted (place)";
         let places = strings(wanted.places.iter().map(columns::place));
         let index_of = |(_, index): &(TaskId, u32)| u64::from(*index);
-        let values = names(&wanted.tasks)
+        let values = keys(&wanted.tasks)
             .and(strings(&wanted.groups))
             .and(strings(wanted.items.iter().map(|(group, _)| group)))
             .and(numbers(wanted.items.iter().map(index_of)))
@@ -405,35 +406,11 @@ impl Shelf for Rows {
         after: &(u64, RunId),
         max: usize,
     ) -> Result<Vec<RunRow>> {
-        // Nothing ends before it begins: so the index finds those that are old enough.
-        let sql = "SELECT body FROM workflow_runs \
-                   WHERE created_ms < $1 AND (created_ms, id) > ($2, $3) \
-                   AND status IN ('completed', 'failed', 'cancelled') \
-                   AND (body::json ->> 'ended_ms')::bigint < $1 \
-                   ORDER BY created_ms, id LIMIT $4 FOR UPDATE SKIP LOCKED";
-        let values = Values::of(integer(before_ms))
-            .and(integer(after.0))
-            .and(after.1.as_str())
-            .and(limit(max));
-        self.has_run = true;
-        self.many(sql, values).await
+        self.ended_runs(before_ms, after, max).await
     }
 
     async fn throw_away(&mut self, runs: &[RunId]) -> Result<()> {
-        const ALL: &str = "WITH tasks AS (DELETE FROM workflow_tasks \
-             USING unnest($2::text[], $3::text[]) AS places (first, beyond) \
-             WHERE place >= places.first AND place < places.beyond RETURNING id), \
-             items AS (DELETE FROM workflow_items WHERE \"group\" IN (SELECT id FROM tasks)), \
-             groups AS (DELETE FROM workflow_groups WHERE id IN (SELECT id FROM tasks)), \
-             ready AS (DELETE FROM workflow_ready WHERE run = ANY($1)), \
-             timers AS (DELETE FROM workflow_timers WHERE run = ANY($1)) \
-             DELETE FROM workflow_events WHERE run = ANY($1)";
-        const RUNS: &str = "DELETE FROM workflow_runs WHERE id = ANY($1)";
-        let (first, beyond): (Vec<String>, Vec<String>) = runs.iter().map(columns::places).unzip();
-        let values = Values::of(strings(runs)).and(first).and(beyond);
-        self.line.fetch(ALL, values).await?;
-        self.line.fetch(RUNS, Values::of(strings(runs))).await?;
-        Ok(())
+        self.drop_runs(runs).await
     }
 
     async fn keep_text(&mut self, hash: &TextHash, source: &str, now_ms: u64) -> Result<()> {
@@ -452,7 +429,7 @@ impl Shelf for Rows {
 }
 
 /// What tasks are found by.
-fn names(tasks: &[TaskId]) -> Values {
+fn keys(tasks: &[TaskId]) -> Values {
     Values::of(strings(tasks.iter().map(columns::place_of)))
         .and(numbers(tasks.iter().map(|task| u64::from(task.visit))))
 }

@@ -148,7 +148,7 @@ impl Rows {
         Ok(values
             .and(strings(groups.iter().map(|row| &row.id)))
             .and(self.bodies(groups.iter().map(|row| &**row))?)
-            .and(names(items.iter().map(|row| &row.group)))
+            .and(repeated(items.iter().map(|row| &row.group)))
             .and(numbers(items.iter().map(|row| u64::from(row.index))))
             .and(self.bodies(items.iter().map(|row| &**row))?))
     }
@@ -197,7 +197,7 @@ impl<'r> Named<'r> {
 }
 
 /// The names of tasks, of which many in a row are one and the same.
-fn names<'t>(tasks: impl Iterator<Item = &'t TaskId>) -> Vec<String> {
+fn repeated<'t>(tasks: impl Iterator<Item = &'t TaskId>) -> Vec<String> {
     let mut last: Option<(&TaskId, String)> = None;
     let named = tasks.map(|task| {
         let name = match last.take() {

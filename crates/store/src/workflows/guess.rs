@@ -7,11 +7,12 @@
 
 use std::time::Duration;
 
-use flow::engine::{Batch, Found, Lookup, RunRow};
+use flow::engine::{Batch, Lookup, RunRow};
 use flow::{Claim, RunId};
 use tokio::time::Instant;
 
 use super::desk::{Answer, Desk, Order, Ready, runs_of};
+use super::learning::learn_found;
 use super::shelf::Shelf;
 use crate::error::{Error, Kind, Result};
 
@@ -51,8 +52,7 @@ impl Looked {
     /// Whether it need not be looked again for a worker who wants no more than it has done, or when
     /// there was nothing to be found.
     fn is_enough(self, claim: &Claim, done: usize) -> bool {
-        let is_fresh = self.at.elapsed() < Duration::from_millis(LOOK_MS);
-        is_fresh && (self.was_empty || claim.max <= done)
+        is_recent(self.at) && (self.was_empty || claim.max <= done)
     }
 }
 
@@ -69,9 +69,8 @@ impl<S: Shelf> Desk<S> {
     /// Whether all runs that a turn is about are known, besides, and nobody else goes on with them.
     pub(super) fn may_guess(&self, batch: &Batch, orders: &[Order]) -> bool {
         let is_known = |run: &RunId| batch.knows(&Lookup::Run(run.clone()));
-        let is_fresh = |at: Instant| at.elapsed() < Duration::from_millis(LOOK_MS);
         S::IS_FAR
-            && !self.overtaken.is_some_and(is_fresh)
+            && !self.overtaken.is_some_and(is_recent)
             && self.has_looked(orders)
             && orders.iter().flat_map(runs_of).all(is_known)
     }
@@ -147,8 +146,6 @@ impl<S: Shelf> Desk<S> {
     }
 }
 
-pub(super) fn learn_found(batch: &mut Batch, found: Vec<RunRow>) {
-    for row in found {
-        batch.learn(Lookup::Run(row.id.clone()), Found::Run(Some(row)));
-    }
+fn is_recent(at: Instant) -> bool {
+    at.elapsed() < Duration::from_millis(LOOK_MS)
 }

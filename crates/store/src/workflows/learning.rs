@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flow::engine::{Batch, Command, Found, Lookup, Rows as _, endings, likely};
+use flow::engine::{Batch, Command, Found, Lookup, Rows as _, RunRow, endings, likely};
 use flow::{RunId, TaskId};
 
 use super::desk::Desk;
-use super::guess::learn_found;
 use super::mind::{Lack, Mind};
 use super::shelf::{Shelf, Wanted};
 use crate::error::{Error, Kind, Result};
@@ -163,5 +162,11 @@ impl<S: Shelf> Desk<S> {
             batch.learn(Lookup::Item(group, index), Found::Item(None));
         }
         Ok(())
+    }
+}
+
+pub(super) fn learn_found(batch: &mut Batch, found: Vec<RunRow>) {
+    for row in found {
+        batch.learn(Lookup::Run(row.id.clone()), Found::Run(Some(row)));
     }
 }

@@ -6,7 +6,8 @@ use flow::engine::{Batch, Command, TaskRow};
 use flow::{Claim, Claimed, TaskId};
 
 use super::desk::{Desk, Ready};
-use super::guess::{Looked, learn_found};
+use super::guess::Looked;
+use super::learning::learn_found;
 use super::mind::{Lack, Mind};
 use super::shelf::Shelf;
 use crate::error::Result;
