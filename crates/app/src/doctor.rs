@@ -40,8 +40,19 @@ pub enum Terminal {
 /// Looks at everything; a project that cannot be opened is a finding like any other.
 pub fn examine(surroundings: &Surroundings, terminal: Terminal) -> Vec<Finding> {
     let mut findings = vec![git(), this_terminal(terminal)];
-    let folder = project::find(&surroundings.cwd);
-    let settings_file = Some(folder.join(settings::FILE_NAME)).filter(|path| fs::exists(path));
+    let place = match project::find(&surroundings.cwd, surroundings) {
+        Ok(place) => place,
+        Err(error) => {
+            findings.push(settings_finding(None, Some(&error)));
+            return findings;
+        }
+    };
+    findings.extend(place.passed_over.iter().map(|refused| {
+        let fix = refused.fix();
+        note("settings", refused.to_string(), &fix)
+    }));
+    let settings_file = place.settings_file();
+    let folder = place.folder;
     let settings = Settings::resolve(settings_file.as_deref(), surroundings);
     findings.push(settings_finding(
         settings_file.as_deref(),
@@ -66,6 +77,7 @@ pub fn examine(surroundings: &Surroundings, terminal: Terminal) -> Vec<Finding> 
         settings_file,
         recovered: None,
         people: None,
+        passed_over: Vec::new(),
     };
     findings.push(work_of_builds(&project, surroundings));
     findings.extend(tasks::database_problem(&project).map(|error| {

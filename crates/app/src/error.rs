@@ -8,6 +8,10 @@ use std::path::{Path, PathBuf};
 pub enum Code {
     /// `drawloom.toml` or a `DRAWLOOM_…` variable is wrong.
     Settings,
+    /// Another user could have written a file that would be obeyed.
+    Owner,
+    /// The project would act, and nobody has trusted it yet.
+    Untrusted,
     /// A file named by the user cannot be read or written.
     File,
     /// The text given as data is not what it should be.
@@ -46,6 +50,8 @@ impl Code {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Settings => "E_SETTINGS",
+            Self::Owner => "E_OWNER",
+            Self::Untrusted => "E_UNTRUSTED",
             Self::File => "E_FILE",
             Self::Data => "E_DATA",
             Self::NotFound => "E_NOT_FOUND",

@@ -6,8 +6,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use workspace::index::{Cache, Impact, Index};
 use workspace::{Policy, RelPath, Root, Workspace, fs};
 
-use crate::project::{self, HOME};
-use crate::settings::{self, Settings};
+use crate::project;
+use crate::settings::Settings;
 use crate::{Code, Error, Surroundings, nearest};
 
 /// How many names are offered in place of one that is not there.
@@ -40,12 +40,16 @@ pub fn index(surroundings: &Surroundings, at: Option<&Path>) -> Result<Indexed, 
         return Err(Error::new(Code::File, message).hint(hint));
     }
     let start = fs::canonical(&start)?;
-    let folder = root_of(&start, &fs::canonical(&surroundings.cwd)?);
-    let settings_file = Some(folder.join(settings::FILE_NAME)).filter(|path| fs::exists(path));
-    let settings = Settings::resolve(settings_file.as_deref(), surroundings)?;
-    let root = Root::open(&folder)?;
+    let place = project::find(&start, surroundings)?;
     // Nobody wants a `.drawloom` in a folder that is none of ours: it would make it a project.
-    let is_ours = settings_file.is_some() || fs::is_dir(&folder.join(HOME));
+    let is_ours = place.is_marked;
+    let settings_file = place.settings_file().filter(|_| is_ours);
+    let settings = Settings::resolve(settings_file.as_deref(), surroundings)?;
+    let folder = match is_ours {
+        true => place.folder,
+        false => unmarked_root(&start, &fs::canonical(&surroundings.cwd)?),
+    };
+    let root = Root::open(&folder)?;
     if is_ours {
         root.recover()?;
     }
@@ -170,13 +174,8 @@ impl Indexed {
     }
 }
 
-fn root_of(start: &Path, cwd: &Path) -> PathBuf {
-    let marks = [settings::FILE_NAME, HOME];
-    let is_marked = |folder: &Path| marks.iter().any(|mark| fs::exists(&folder.join(mark)));
-    let found = project::find(start);
-    if is_marked(&found) {
-        return found;
-    }
+/// The root for a folder outside of any project: its repository, else the current folder.
+fn unmarked_root(start: &Path, cwd: &Path) -> PathBuf {
     let otherwise = || if start.starts_with(cwd) { cwd } else { start }.to_owned();
     fs::find_upward(start, ".git").unwrap_or_else(otherwise)
 }

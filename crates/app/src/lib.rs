@@ -35,4 +35,4 @@ pub use exec::Cancel;
 pub use project::Project;
 pub use prompt::nearest;
 pub use settings::Settings;
-pub use surroundings::Surroundings;
+pub use surroundings::{Surroundings, UserFolders};

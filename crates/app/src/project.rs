@@ -3,13 +3,26 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use workspace::ownership::{FileOwners, UnsafeFile};
 use workspace::{Recovered, Root, fs};
 
 use crate::settings::{self, Settings};
-use crate::{Error, Surroundings};
+use crate::{Code, Error, Surroundings};
 
 /// The folder of ours in a project.
 pub const HOME: &str = ".drawloom";
+
+/// The two marks of a project.
+const MARKS: [&str; 2] = [settings::FILE_NAME, HOME];
+
+/// What a project says and Drawloom would do: none of it may come from another user.
+const OBEYED: [&str; 5] = [
+    settings::FILE_NAME,
+    HOME,
+    ".drawloom/recipes",
+    ".drawloom/kits",
+    ".drawloom/workflows",
+];
 
 /// A folder with everything that was decided about it.
 #[derive(Debug)]
@@ -22,6 +35,8 @@ pub struct Project {
     pub recovered: Option<Recovered>,
     /// The people whom steps of workflows can be assigned to; nothing where no database says.
     pub people: Option<BTreeSet<String>>,
+    /// Projects around this folder that are not used, because another user could have made them.
+    pub passed_over: Vec<UnsafeFile>,
 }
 
 impl Project {
@@ -29,10 +44,10 @@ impl Project {
     ///
     /// An interrupted apply is finished or undone first, so that nobody reads a state in between.
     pub fn open(surroundings: &Surroundings) -> Result<Self, Error> {
-        let folder = find(&surroundings.cwd);
-        let root = Root::open(&folder)?;
+        let found = find(&surroundings.cwd, surroundings)?;
+        let root = Root::open(&found.folder)?;
         let recovered = root.recover()?;
-        let settings_file = Some(folder.join(settings::FILE_NAME)).filter(|path| fs::exists(path));
+        let settings_file = found.settings_file();
         let settings = Settings::resolve(settings_file.as_deref(), surroundings)?;
         Ok(Self {
             root,
@@ -40,6 +55,7 @@ impl Project {
             settings_file,
             recovered,
             people: None,
+            passed_over: found.passed_over,
         })
     }
 
@@ -48,11 +64,76 @@ impl Project {
     }
 }
 
-/// The nearest of the two marks decides, so that a project inside a project is its own.
-pub fn find(start: &Path) -> PathBuf {
-    let marks = [settings::FILE_NAME, HOME];
-    let found = marks.iter().filter_map(|mark| fs::find_upward(start, mark));
-    found
-        .max_by_key(|folder| folder.components().count())
-        .unwrap_or_else(|| start.to_owned())
+/// Where a project is.
+#[derive(Debug)]
+pub struct ProjectPlace {
+    pub folder: PathBuf,
+    /// Whether the folder has a mark of a project.
+    pub is_marked: bool,
+    /// Projects between the start and the folder that another user could have made.
+    pub passed_over: Vec<UnsafeFile>,
+}
+
+impl ProjectPlace {
+    /// The settings file, if there is one.
+    pub fn settings_file(&self) -> Option<PathBuf> {
+        Some(self.folder.join(settings::FILE_NAME)).filter(|path| fs::exists(path))
+    }
+}
+
+/// Finds the project around `start`: the nearest folder upward with a mark, else `start` itself.
+///
+/// A project that another user could have made is passed over. One in `start` itself is an error:
+/// its `.drawloom` would be written to.
+pub fn find(start: &Path, surroundings: &Surroundings) -> Result<ProjectPlace, Error> {
+    let trusted = Settings::of_user(surroundings)?.trust.projects;
+    let trusted = surroundings.user_folders.expand(&trusted);
+    let start = fs::canonical(start)?;
+    let mut passed_over = Vec::new();
+    for folder in start.ancestors().take(fs::UPWARD_DEPTH_MAX) {
+        if !MARKS.iter().any(|mark| fs::exists(&folder.join(mark))) {
+            continue;
+        }
+        let is_trusted = || is_within(folder, &trusted);
+        match check_obeyed(folder, surroundings.owners) {
+            Err(refused) if !is_trusted() => {
+                if folder == start {
+                    return Err(not_obeyed(folder, &refused));
+                }
+                passed_over.push(refused);
+            }
+            _ => {
+                return Ok(ProjectPlace {
+                    folder: folder.to_owned(),
+                    is_marked: true,
+                    passed_over,
+                });
+            }
+        }
+    }
+    Ok(ProjectPlace {
+        folder: start,
+        is_marked: false,
+        passed_over,
+    })
+}
+
+/// Whether `folder` is one of these folders or below one of them.
+pub(crate) fn is_within(folder: &Path, listed: &[PathBuf]) -> bool {
+    let mut listed = listed.iter().filter_map(|path| fs::canonical(path).ok());
+    listed.any(|path| folder.starts_with(path))
+}
+
+fn check_obeyed(folder: &Path, owners: FileOwners) -> Result<(), UnsafeFile> {
+    let mut paths = OBEYED.iter().map(|name| folder.join(name));
+    paths.try_for_each(|path| owners.check(&path))
+}
+
+fn not_obeyed(folder: &Path, refused: &UnsafeFile) -> Error {
+    let place = folder.display();
+    Error::new(Code::Owner, refused.to_string()).hint(format!(
+        "{}; to use the project anyway, list `{place}` under [trust] projects in your own \
+         settings, or in DRAWLOOM_TRUST_PROJECTS",
+        refused.fix()
+    ))
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use workspace::ownership::FileOwners;
+
 use crate::{Code, Error};
 
 /// Only variables with this prefix are settings.
@@ -18,6 +20,20 @@ pub struct Surroundings {
     pub variables: BTreeMap<String, String>,
     /// Milliseconds since 1970, taken once so that one run has one time.
     pub now_ms: f64,
+    /// Where the user's own settings and records are.
+    pub user_folders: UserFolders,
+    /// Whose files are obeyed.
+    pub owners: FileOwners,
+}
+
+/// The folders of the user's own, by the XDG rules; `None` where the user has no home.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserFolders {
+    pub home: Option<PathBuf>,
+    /// `$XDG_CONFIG_HOME/drawloom`, or `~/.config/drawloom`.
+    pub config: Option<PathBuf>,
+    /// `$XDG_STATE_HOME/drawloom`, or `~/.local/state/drawloom`.
+    pub state: Option<PathBuf>,
 }
 
 impl Surroundings {
@@ -43,6 +59,8 @@ impl Surroundings {
             cwd,
             variables: settings_variables(),
             now_ms: (now.as_millis() as f64).trunc(),
+            user_folders: UserFolders::read(),
+            owners: FileOwners::of_process(std::env::var("SUDO_UID").ok().as_deref()),
         })
     }
 
@@ -60,6 +78,36 @@ impl Surroundings {
     pub fn editor(&self) -> Option<String> {
         let chosen = |name| self.variable(name).filter(|text| !text.trim().is_empty());
         chosen("VISUAL").or_else(|| chosen("EDITOR"))
+    }
+}
+
+impl UserFolders {
+    fn read() -> Self {
+        // A relative path is no place: it would be another one in every folder.
+        let absolute = |name: &str| {
+            let path = std::env::var_os(name).map(PathBuf::from);
+            path.filter(|path| path.is_absolute())
+        };
+        let home = absolute("HOME");
+        let folder = |variable: &str, default: &str| {
+            let base = absolute(variable);
+            let base = base.or_else(|| Some(home.as_ref()?.join(default)));
+            base.map(|base| base.join("drawloom"))
+        };
+        Self {
+            config: folder("XDG_CONFIG_HOME", ".config"),
+            state: folder("XDG_STATE_HOME", ".local/state"),
+            home,
+        }
+    }
+
+    /// The paths with `~` at their beginning replaced by the user's home.
+    pub fn expand(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
+        let expand = |path: &PathBuf| match (path.strip_prefix("~"), &self.home) {
+            (Ok(rest), Some(home)) => home.join(rest),
+            _ => path.clone(),
+        };
+        paths.iter().map(expand).collect()
     }
 }
 

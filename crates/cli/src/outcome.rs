@@ -162,6 +162,11 @@ fn shown(plan: &Plan, form: Form, go_on: Option<&GoOn>) -> Result<Exit, Trouble>
         text.push_str(&diff::colored(&file.diff));
     }
     // Writing to a String cannot fail.
+    for file in &plan.files {
+        if let Some(why) = &file.needs_trust {
+            let _ = writeln!(text, "# write {}  ({why}, needs --trust)", file.path);
+        }
+    }
     for path in &plan.directories {
         let _ = writeln!(text, "# make the folder {path}");
     }

@@ -38,6 +38,9 @@ impl Session {
     pub(crate) fn project(&self) -> Result<Project, Trouble> {
         let project = Project::open(&self.surroundings)?;
         output::set_color(self.color.unwrap_or(project.settings.output.color));
+        for refused in &project.passed_over {
+            output::say(format!("note: {refused}; {}", refused.fix()));
+        }
         if let Some(recovered) = &project.recovered {
             output::say(match recovered.outcome {
                 RecoverOutcome::Finished => "note: an interrupted run has been completed first",

@@ -47,6 +47,9 @@ pub struct Write {
     /// Whether the whole file comes from a template, so that `update` can merge a newer one.
     #[serde(skip)]
     pub generated: bool,
+    /// Why a recipe from outside needs trust for it: the file would run something later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needs_trust: Option<String>,
 }
 
 /// What became, or will become, of a file.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use workspace::{Change, ChangeSet, RelPath, Root};
 
 use crate::conflict::Conflict;
-use crate::effect::{Command, Run};
+use crate::effect::{Command, Run, Write};
 use crate::error::{Error, Kind};
 use crate::host::{Decision, Event, Host};
 
@@ -73,7 +73,8 @@ impl<'h> Performer<'h> {
 
     /// Applies the files, then runs the commands.
     pub(crate) fn perform(&mut self, changes: &ChangeSet, runs: &[Run]) -> Result<(), Error> {
-        check_trust(runs.iter().flat_map(Run::commands), self.trust)?;
+        let commands = runs.iter().flat_map(Run::commands);
+        check_trust(commands.filter_map(Guarded::command), self.trust)?;
         // Without commands nothing can fail after the files, which are written together or not at all.
         if !runs.is_empty() {
             self.keep_originals(changes)?;
@@ -88,6 +89,12 @@ impl<'h> Performer<'h> {
 
     pub(crate) fn resolve(&mut self, conflict: &Conflict) -> Option<Decision> {
         self.host.resolve(conflict)
+    }
+
+    /// Refuses a file that was not known when the plan was checked.
+    pub(crate) fn check_write(&self, path: &RelPath, step: &str, why: &str) -> Result<(), Error> {
+        let what = format!("write {path}: {why}");
+        check_trust(std::iter::once(Guarded { what, step }), self.trust)
     }
 
     pub(crate) fn into_reports(self) -> Vec<CommandReport> {
@@ -171,21 +178,43 @@ impl<'h> Performer<'h> {
     }
 }
 
-/// Refuses commands of recipes that nobody has trusted, and lists them.
-pub(crate) fn check_trust<'c>(
-    commands: impl Iterator<Item = &'c Command>,
+/// Something a recipe from outside needs trust for.
+pub(crate) struct Guarded<'g> {
+    what: String,
+    step: &'g str,
+}
+
+impl<'g> Guarded<'g> {
+    pub(crate) fn command(command: &'g Command) -> Option<Self> {
+        let (what, step) = (command.what.line(), command.step.as_str());
+        command.outside.then_some(Self { what, step })
+    }
+
+    pub(crate) fn write(write: &'g Write) -> Option<Self> {
+        let why = write.needs_trust.as_ref()?;
+        let (what, step) = (format!("write {}: {why}", write.path), write.step.as_str());
+        Some(Self { what, step })
+    }
+}
+
+/// Refuses what recipes from outside may not do before a person has trusted them, and lists it.
+pub(crate) fn check_trust<'g>(
+    guarded: impl Iterator<Item = Guarded<'g>>,
     trust: Trust,
 ) -> Result<(), Error> {
-    let outside: Vec<String> = commands
-        .filter(|command| command.outside && trust == Trust::Asked)
-        .map(|command| format!("\n  {} (step `{}`)", command.what.line(), command.step))
+    if trust == Trust::Given {
+        return Ok(());
+    }
+    let listed: Vec<String> = guarded
+        .map(|guarded| format!("\n  {} (step `{}`)", guarded.what, guarded.step))
         .collect();
-    if outside.is_empty() {
+    if listed.is_empty() {
         return Ok(());
     }
     let message = format!(
-        "this recipe is not part of the project and wants to run commands:{}",
-        outside.concat()
+        "this recipe is not part of the project and wants to run commands, or to write files that \
+         run later:{}",
+        listed.concat()
     );
     Err(Error::new(Kind::Untrusted, message)
         .hint("look at them, then run again with --trust to allow them"))

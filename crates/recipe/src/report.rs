@@ -59,6 +59,8 @@ pub(crate) fn plan(session: &Session<'_>, walked: &Walked) -> Result<Plan, Error
     let mut planned = Vec::new();
     for file in files(&found.effects) {
         let (diff, provisional) = difference(session, &writes, &file)?;
+        let write = writes.get(file.path.as_str());
+        let needs_trust = write.and_then(|write| write.needs_trust.clone());
         let FileReport {
             path,
             status,
@@ -70,6 +72,7 @@ pub(crate) fn plan(session: &Session<'_>, walked: &Walked) -> Result<Plan, Error
             reason,
             diff,
             provisional,
+            needs_trust,
         });
     }
     let commands = commands(found).into_iter().map(|command| PlannedCommand {

@@ -133,6 +133,9 @@ pub struct PlannedFile {
     pub diff: String,
     /// A command decides about the content, so this is not final.
     pub provisional: bool,
+    /// Why a recipe from outside needs `--trust` to write it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needs_trust: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]

@@ -8,12 +8,12 @@ use prompt::Answers;
 use serde_json::{Map, Value};
 use workspace::{ChangeSet, Root};
 
-use crate::effect::{Command, Effect, Run};
+use crate::effect::{Command, Effect, Run, Write};
 use crate::error::{Diagnostic, Error, Kind, Place};
 use crate::evaluate::{Over, Settings};
 use crate::load::Recipe;
 use crate::manifest::{Step, Text, Tool, Variable};
-use crate::perform::{Performer, check_trust};
+use crate::perform::{Guarded, Performer, check_trust};
 use crate::project::Project;
 use crate::request::{AskMissing, Mode, Request, Strictness};
 use crate::scope::Scope;
@@ -206,11 +206,16 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// Refuses an untrusted recipe's commands before anybody is asked anything.
+    /// Refuses what an untrusted recipe would run or set up, before anybody is asked anything.
     pub(crate) fn check_trust(&self, walked: &Walked) -> Result<(), Error> {
         match self.request.mode {
             Mode::DryRun => Ok(()),
-            Mode::Perform => check_trust(commands(&walked.found).into_iter(), self.request.trust),
+            Mode::Perform => {
+                let commands = commands(&walked.found).into_iter();
+                let commands = commands.filter_map(Guarded::command);
+                let writes = writes(&walked.found).filter_map(Guarded::write);
+                check_trust(commands.chain(writes), self.request.trust)
+            }
         }
     }
 
@@ -274,6 +279,14 @@ pub(crate) fn commands(found: &Found) -> Vec<&Command> {
         _ => None,
     });
     runs.flatten().collect()
+}
+
+/// Every file that a walk writes.
+pub(crate) fn writes(found: &Found) -> impl Iterator<Item = &Write> {
+    found.effects.iter().filter_map(|effect| match effect {
+        Effect::Write(write) => Some(write),
+        _ => None,
+    })
 }
 
 /// The declared variables, and those that prompts of the recipe fill.

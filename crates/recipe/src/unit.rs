@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::rc::Rc;
 
 use sha2::{Digest, Sha256};
@@ -19,6 +19,8 @@ use crate::loader::Files;
 /// One recipe of a run.
 pub(crate) struct Unit {
     pub(crate) recipe: Rc<Recipe>,
+    /// The recipe, or one that calls it, comes from outside the project: what it does needs trust.
+    pub(crate) is_foreign: bool,
     pub(crate) files: Files,
     pub(crate) evaluator: Evaluator,
     templates: RefCell<HashMap<RelPath, Rc<TemplateFile>>>,
@@ -39,7 +41,8 @@ pub(crate) struct TemplateFile {
 pub(crate) struct Library {
     root: Root,
     settings: Settings,
-    units: RefCell<HashMap<String, Rc<Unit>>>,
+    /// By file, and by whether a recipe from outside calls it.
+    units: RefCell<HashMap<(String, bool), Rc<Unit>>>,
 }
 
 impl Library {
@@ -52,9 +55,14 @@ impl Library {
         })
     }
 
-    /// The unit of a loaded recipe.
+    /// The unit of a loaded recipe that a person calls.
     pub(crate) fn unit(&self, recipe: &Rc<Recipe>) -> Result<Rc<Unit>, Error> {
-        if let Some(unit) = self.units.borrow().get(&recipe.file) {
+        self.unit_for(recipe, recipe.is_outside())
+    }
+
+    fn unit_for(&self, recipe: &Rc<Recipe>, is_foreign: bool) -> Result<Rc<Unit>, Error> {
+        let key = (recipe.file.clone(), is_foreign);
+        if let Some(unit) = self.units.borrow().get(&key) {
             return Ok(unit.clone());
         }
         let files = Files::of(recipe)?;
@@ -62,17 +70,17 @@ impl Library {
         let templates = RefCell::default();
         let unit = Rc::new(Unit {
             recipe: recipe.clone(),
+            is_foreign,
             files,
             evaluator,
             templates,
         });
-        self.units
-            .borrow_mut()
-            .insert(recipe.file.clone(), unit.clone());
+        self.units.borrow_mut().insert(key, unit.clone());
         Ok(unit)
     }
 
-    /// The recipe that a step of another recipe names: beside it, in its kit, or by name.
+    /// The recipe that a step of another recipe names: beside it, in its kit, or by name. Called by
+    /// a recipe from outside, it has no more permission than its caller, who chooses its values.
     pub(crate) fn sub(&self, from: &Unit, name: &str) -> Result<Rc<Unit>, Error> {
         let base = from.files.base();
         for candidate in from.sub_candidates(name) {
@@ -80,11 +88,16 @@ impl Library {
                 continue;
             };
             let path = base.path().join(file.as_path());
-            return self.unit(&Rc::new(load::load(&self.root, &path)?));
+            return self.called(from, &path);
         }
         let resolved = kits::resolve(&self.root, self.root.path(), &[name.to_owned()])?;
-        let path: PathBuf = resolved.path;
-        self.unit(&Rc::new(load::load(&self.root, &path)?))
+        self.called(from, &resolved.path)
+    }
+
+    fn called(&self, from: &Unit, path: &Path) -> Result<Rc<Unit>, Error> {
+        let recipe = Rc::new(load::load(&self.root, path)?);
+        let is_foreign = from.is_foreign || recipe.is_outside();
+        self.unit_for(&recipe, is_foreign)
     }
 }
 

@@ -14,6 +14,7 @@ use crate::effect::{Effect, Write};
 use crate::error::{Error, Kind};
 use crate::host::Host;
 use crate::load::Recipe;
+use crate::perform::{Guarded, check_trust};
 use crate::record::{Record, RecordedRun};
 use crate::request::{Mode, Needed, Request};
 use crate::rounds::{self, Rounds};
@@ -93,6 +94,7 @@ pub fn update(
         ..Default::default()
     };
     let mut changes = ChangeSet::new();
+    let mut guarded: Vec<Write> = Vec::new();
     for run in &mut record.runs {
         let now = match generate(recipe, root, (request, run), host)? {
             Generated::Now(now) => now,
@@ -100,6 +102,12 @@ pub fn update(
         };
         record.templates.extend(now.templates.clone());
         report.commands_not_run.extend(now.commands);
+        guarded.extend(
+            now.writes
+                .iter()
+                .filter(|write| write.needs_trust.is_some())
+                .cloned(),
+        );
         let before = std::mem::replace(run, now.run);
         merge_run(root, &before, (run, now.writes), &mut changes, &mut report)?;
     }
@@ -107,6 +115,10 @@ pub fn update(
     if request.mode == Mode::DryRun {
         return Ok(UpdateOutcome::Shown(report));
     }
+    let changed = guarded
+        .iter()
+        .filter(|write| changes.get(&write.path).is_some());
+    check_trust(changed.filter_map(Guarded::write), request.trust)?;
     record.recipe_version.clone_from(&recipe.manifest.version);
     record.write_to(&mut changes, recipe)?;
     root.apply(&changes)?;

@@ -17,7 +17,7 @@ use std::rc::Rc;
 
 use indexmap::IndexMap;
 use recipe::hygen::{Conversion, convert};
-use recipe::{Given, Nobody, Outcome, Request, Trust, load, run};
+use recipe::{Given, Nobody, OnConflict, Outcome, Request, Trust, load, run};
 use serde_json::Value;
 use template::{Engine, Input, Layout, MapLoader};
 use workspace::Root;
@@ -50,6 +50,8 @@ fn check(case: &str) {
     let request = Request {
         values: values(&asked["values"]),
         trust: Trust::Given,
+        // A recipe from outside may say `force`; the person has to say it, too.
+        conflicts: OnConflict::Force,
         ..Request::default()
     };
     match run(&recipe, &root, &request, &mut Nobody) {

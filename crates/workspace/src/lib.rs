@@ -31,11 +31,13 @@ mod apply;
 mod changes;
 
 mod policed;
+mod self_running;
 
 pub mod diff;
 pub mod fs;
 pub mod index;
 pub mod merge;
+pub mod ownership;
 
 pub use apply::{Applied, Durability, LOCK_WAIT_MAX, RecoverOutcome, Recovered};
 pub use changes::{CHANGE_BYTES_MAX, CHANGE_FILES_MAX, Change, ChangeSet};

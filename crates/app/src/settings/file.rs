@@ -7,16 +7,23 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use super::keys::{self, Key, Kind};
 use super::named::Wrong;
-use super::{FILE_NAME, Settings, ai, builder, mcp, workflows};
+use super::{Layer, Settings, ai, builder, mcp, workflows};
 use crate::{Code, Error, Place, nearest};
 
-pub(super) fn apply(settings: &mut Settings, path: &Path, text: &str) -> Result<(), Error> {
-    let source = Source { path, text };
+/// Adds what a file says, to be read as the user's own or as a project's.
+pub(super) fn apply(
+    settings: &mut Settings,
+    (path, layer): (&Path, Layer),
+    text: &str,
+) -> Result<(), Error> {
+    let source = Source { path, layer, text };
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    let name = name.display();
     let table = DeTable::parse(text).map_err(|cause| {
         let offset = cause.span().map_or(0, |span| span.start);
         let error = source.error(
             offset,
-            format!("{FILE_NAME} is not valid TOML: {}", cause.message()),
+            format!("{name} is not valid TOML: {}", cause.message()),
         );
         match cause.message() {
             DUPLICATE => error.hint("it stands further up already: write all of it there"),
@@ -31,6 +38,7 @@ const DUPLICATE: &str = "duplicate key";
 
 struct Source<'a> {
     path: &'a Path,
+    layer: Layer,
     text: &'a str,
 }
 
@@ -91,6 +99,15 @@ impl Source<'_> {
         let Some(key) = known else {
             return Err(self.unknown(name, "key", names_in(section)));
         };
+        if self.layer == Layer::Project && key.is_users_own() {
+            let message = format!("`{}` is not a project's to set", key.dotted());
+            return Err(self.error(name.span().start, message).hint(format!(
+                "it gives permission, so it belongs in your own settings \
+                 (~/.config/drawloom/{}) or in {}",
+                super::USER_FILE_NAME,
+                key.variable()
+            )));
+        }
         set(key, settings, value.get_ref()).map_err(|problem| {
             self.error(value.span().start, format!("`{}` {problem}", key.dotted()))
         })
@@ -245,8 +262,10 @@ fn names_in(section: &str) -> impl Iterator<Item = &'static str> {
         "" => name.split('.').next(),
         section => name.strip_prefix(section)?.strip_prefix('.'),
     };
-    let own = keys::all().filter(move |key| key.section == section);
-    let sections = keys::all().map(|key| key.section).chain([
+    // What only the user may set is no help where a project's file is wrong.
+    let known = || keys::all().filter(|key| !key.is_users_own());
+    let own = known().filter(move |key| key.section == section);
+    let sections = known().map(|key| key.section).chain([
         ai::PRICES,
         builder::CHECKS,
         mcp::SERVERS,

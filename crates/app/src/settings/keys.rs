@@ -33,6 +33,9 @@ pub(super) enum Kind {
     Number(f64, fn(&mut Settings, f64)),
 }
 
+/// The database, which has a variable of a shorter name than its key.
+pub const DATABASE_VARIABLE: &str = "DRAWLOOM_DATABASE_URL";
+
 /// All keys, in the order of the file.
 pub(super) fn all() -> impl Iterator<Item = &'static Key> + Clone {
     let later = agent::KEYS.iter().chain(builder::KEYS);
@@ -40,7 +43,19 @@ pub(super) fn all() -> impl Iterator<Item = &'static Key> + Clone {
     OWN.iter().chain(ai::KEYS).chain(later)
 }
 
+/// Keys that give permission: a project may not set them, only its user.
+const USERS_OWN: [&str; 2] = ["run.trust", "trust.projects"];
+
 const OWN: &[Key] = &[
+    Key {
+        section: "trust",
+        name: "projects",
+        kind: Kind::Paths(|settings, paths| settings.trust.projects = paths),
+        about: &[
+            "Folders whose projects are trusted without a question, also when another user owns them.",
+        ],
+        default: "[]",
+    },
     Key {
         section: "recipes",
         name: "dirs",
@@ -146,6 +161,14 @@ const OWN: &[Key] = &[
 ];
 
 impl Key {
+    /// Whether only the user's own settings may have it.
+    pub(super) fn is_users_own(&self) -> bool {
+        USERS_OWN
+            .iter()
+            .filter_map(|dotted| dotted.split_once('.'))
+            .any(|(section, name)| section == self.section && name == self.name)
+    }
+
     pub(super) fn dotted(&self) -> String {
         format!("{}.{}", self.section, self.name)
     }
@@ -239,7 +262,8 @@ fn flag(text: &str) -> Result<bool, String> {
 
 /// The names of all variables that are settings.
 pub fn variables() -> Vec<String> {
-    all().map(Key::variable).collect()
+    let database = DATABASE_VARIABLE.to_owned();
+    all().map(Key::variable).chain([database]).collect()
 }
 
 /// The file that `init` writes: every key with its default, commented out.
@@ -250,7 +274,7 @@ pub fn commented_file() -> String {
          # of that name, a flag overrides both.\n",
     );
     let mut section = "";
-    for key in all() {
+    for key in all().filter(|key| !key.is_users_own()) {
         if key.section != section {
             if section == ai::LAST_SECTION {
                 text.push_str(ai::PRICES_EXAMPLE);

@@ -1,4 +1,5 @@
-//! `drawloom.toml`: defaults, then the file, then `DRAWLOOM_…` variables; flags come last, in the caller.
+//! Settings: defaults, then the user's own file, then the project's `drawloom.toml`, then
+//! `DRAWLOOM_…` variables; flags come last, in the caller.
 
 mod agent;
 mod ai;
@@ -17,16 +18,20 @@ use crate::{Code, Error};
 
 pub use agent::{Agent, Sandbox};
 pub use builder::{Builder, Forge};
-pub use keys::{commented_file, variables};
+pub use keys::{DATABASE_VARIABLE, commented_file, variables};
 pub use mcp::McpServer;
 pub use recipe::OnConflict;
 pub use workflows::{Agent as WorkflowAgent, Workflows};
 
 pub const FILE_NAME: &str = "drawloom.toml";
+/// The user's own settings, in the folder for them.
+pub const USER_FILE_NAME: &str = "config.toml";
 
 /// Every setting with its value, wherever it came from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
+    /// What the user trusts, whatever a project says.
+    pub trust: Trust,
     pub recipes: Recipes,
     pub run: Run,
     pub limits: template::Limits,
@@ -41,6 +46,12 @@ pub struct Settings {
     pub workflows: Workflows,
     /// MCP servers by name.
     pub mcp: BTreeMap<String, McpServer>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trust {
+    /// Folders whose projects are trusted without a question, whoever owns them.
+    pub projects: Vec<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +82,7 @@ pub enum Color {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            trust: Trust::default(),
             recipes: Recipes { dirs: Vec::new() },
             run: Run {
                 on_conflict: OnConflict::Ask,
@@ -88,22 +100,71 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads `file` if there is one, then the variables.
+    /// Reads the user's file, then `file` if there is one, then the variables.
     pub fn resolve(file: Option<&Path>, surroundings: &Surroundings) -> Result<Self, Error> {
-        let mut settings = Self::default();
+        let mut settings = Self::of_user(surroundings)?;
         if let Some(path) = file {
             let text = workspace::fs::read_text(path)?.unwrap_or_default();
-            file::apply(&mut settings, path, &text)?;
+            file::apply(&mut settings, (path, Layer::Project), &text)?;
         }
-        for key in keys::all() {
+        settings.add_variables(surroundings, keys::all())?;
+        Ok(settings)
+    }
+
+    /// The defaults under the user's own file and the variables that only a user may set: what can
+    /// be known before a project is found.
+    pub fn of_user(surroundings: &Surroundings) -> Result<Self, Error> {
+        let mut settings = Self::default();
+        if let Some(path) = user_file(surroundings) {
+            surroundings.owners.check(&path).map_err(unsafe_file)?;
+            if let Some(text) = workspace::fs::read_text(&path)? {
+                file::apply(&mut settings, (&path, Layer::User), &text)?;
+            }
+        }
+        settings.add_variables(surroundings, keys::all().filter(|key| key.is_users_own()))?;
+        Ok(settings)
+    }
+
+    fn add_variables(
+        &mut self,
+        surroundings: &Surroundings,
+        keys: impl Iterator<Item = &'static keys::Key>,
+    ) -> Result<(), Error> {
+        if surroundings.variables.is_empty() {
+            return Ok(());
+        }
+        for key in keys {
             let name = key.variable();
             if let Some(value) = surroundings.variables.get(&name) {
-                key.set_from_text(&mut settings, value).map_err(|problem| {
+                key.set_from_text(self, value).map_err(|problem| {
+                    let file = if key.is_users_own() {
+                        USER_FILE_NAME
+                    } else {
+                        FILE_NAME
+                    };
                     Error::new(Code::Settings, format!("{name} {problem}"))
-                        .hint(format!("it overrides `{}` of {FILE_NAME}", key.dotted()))
+                        .hint(format!("it overrides `{}` of {file}", key.dotted()))
                 })?;
             }
         }
-        Ok(settings)
+        Ok(())
     }
+}
+
+/// Whose file a setting is read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layer {
+    User,
+    Project,
+}
+
+/// The user's own settings file, whether or not it exists.
+pub fn user_file(surroundings: &Surroundings) -> Option<PathBuf> {
+    let folder = surroundings.user_folders.config.as_ref()?;
+    Some(folder.join(USER_FILE_NAME))
+}
+
+/// A file that another user could have written, as an error.
+pub(crate) fn unsafe_file(refused: workspace::ownership::UnsafeFile) -> Error {
+    Error::new(Code::Owner, refused.to_string()).hint(refused.fix())
 }

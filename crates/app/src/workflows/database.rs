@@ -8,7 +8,7 @@ use store::{People, Postgres, PostgresOptions, Schedules, Store};
 
 use crate::tasks::clock::SystemClock;
 use crate::tasks::keeping;
-use crate::{Code, Error, Project, Surroundings};
+use crate::{Code, Error, Project, Surroundings, settings};
 
 /// A database, opened. Clones share it.
 #[derive(Clone)]
@@ -105,7 +105,7 @@ fn database_url<'a>(
     surroundings: &'a Surroundings,
     given: Option<&'a str>,
 ) -> Option<&'a str> {
-    let variable = surroundings.variables.get("DRAWLOOM_DATABASE_URL");
+    let variable = surroundings.variables.get(settings::DATABASE_VARIABLE);
     let setting = project.settings.workflows.database.as_deref();
     let url = given.or(variable.map(String::as_str)).or(setting);
     url.filter(|url| !url.is_empty())

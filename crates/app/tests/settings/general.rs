@@ -67,9 +67,10 @@ fn the_manual_lists_every_key_of_ai() {
 
 #[test]
 fn variables_override_the_file() {
-    let file = "[run]\non_conflict = 'skip'\ntrust = true\n[limits]\nfuel_max = 1_000\n";
+    let file = "[run]\non_conflict = 'skip'\n[limits]\nfuel_max = 1_000\n";
     let variables = [
         ("DRAWLOOM_RUN_ON_CONFLICT", "force"),
+        ("DRAWLOOM_RUN_TRUST", "true"),
         ("DRAWLOOM_RECIPES_DIRS", "a:b/c"),
         ("DRAWLOOM_OUTPUT_COLOR", "never"),
         ("DRAWLOOM_SOMETHING_ELSE", "kept out of it"),
@@ -119,9 +120,15 @@ fn mistakes_in_the_file_are_shown_where_they_are() {
         "1:1 `run` is a section: write it as [run]",
     );
     check_error(
-        "[run]\ntrust = 'yes'\n",
+        "[agent.sandbox]\nnetwork = 'yes'\n",
         &[],
-        "2:9 `run.trust` must be true or false, not string",
+        "2:11 `agent.sandbox.network` must be true or false, not string",
+    );
+    check_error(
+        "[run]\ntrust = true\n",
+        &[],
+        "2:1 `run.trust` is not a project's to set (it gives permission, so it belongs in your own \
+         settings (~/.config/drawloom/config.toml) or in DRAWLOOM_RUN_TRUST)",
     );
     check_error(
         "[run]\n\non_conflict = 'merge'\n",

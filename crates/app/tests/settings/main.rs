@@ -26,6 +26,8 @@ fn resolve(file: &str, variables: &[(&str, &str)]) -> Result<Settings, Fault> {
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     surroundings.variables = pairs.collect();
+    // The settings of whoever runs the tests do not count.
+    surroundings.user_folders = app::UserFolders::default();
     Settings::resolve(Some(&path), &surroundings).map_err(|error| match error {
         app::Error::Own(fault) => *fault,
         other => panic!("{other}"),

@@ -271,9 +271,9 @@ fn doctor_names_what_is_broken_and_how_to_mend_it() {
     };
     check(&project, "doctor", expect);
     project.run("init");
-    project.write("drawloom.toml", "[run]\ntrust = 1\n");
+    project.write("drawloom.toml", "[run]\non_conflict = 1\n");
     project.write(".drawloom/recipes/bad/recipe.yml", "name: bad\n");
-    let says = ["✗", "drawloom.toml:2:9", "✗", "bad/recipe.yml"];
+    let says = ["✗", "drawloom.toml:2:15", "✗", "bad/recipe.yml"];
     check(
         &project,
         "doctor",

@@ -171,7 +171,7 @@ impl Walk<'_> {
             timeout: at.step.timeout,
             retries: at.step.retries,
             continue_on_error: at.step.continue_on_error || wish.may_fail,
-            outside: at.unit.recipe.is_outside(),
+            outside: at.unit.is_foreign,
             file: at.unit.recipe.file.clone(),
             line: at.step.place.line,
         };

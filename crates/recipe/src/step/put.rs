@@ -54,8 +54,8 @@ impl Walk<'_> {
             ) => {
                 let found = Existing {
                     bytes: existing,
-                    force,
-                    unless_exists,
+                    force: force && self.may_force(at, &put.path),
+                    unless_exists: unless_exists && !force,
                 };
                 match self.replace(at, &put.path, &put.content, (found, put.certainty))? {
                     Some(status) => status,
@@ -152,7 +152,7 @@ impl Walk<'_> {
         content: &[u8],
         (existing, certainty): (Existing, Certainty),
     ) -> Result<Option<FileStatus>, Error> {
-        if existing.unless_exists && !existing.force {
+        if existing.unless_exists {
             self.skip(
                 at,
                 path.as_str(),
@@ -223,6 +223,7 @@ impl Walk<'_> {
         content: Vec<u8>,
         (status, executable, certainty, generated): (FileStatus, bool, Certainty, bool),
     ) -> Result<(), Error> {
+        let needs_trust = self.why_trust(at, &path, &content)?;
         self.project.write(&path, content.clone(), executable)?;
         self.written.insert(path.clone(), at.step.name.clone());
         let step = at.step.name.clone();
@@ -235,8 +236,35 @@ impl Walk<'_> {
             step,
             provisional,
             generated,
+            needs_trust,
         }));
         Ok(())
+    }
+
+    /// A recipe from outside overwrites only what this run has written; the rest is the person's to
+    /// decide, by `--force` or when asked.
+    fn may_force(&self, at: &At<'_>, path: &RelPath) -> bool {
+        !at.unit.is_foreign || self.written.contains_key(path)
+    }
+
+    /// Says why a recipe from outside needs trust to write this file; refuses it while performing,
+    /// when the plan that was checked did not have it yet.
+    fn why_trust(
+        &self,
+        at: &At<'_>,
+        path: &RelPath,
+        content: &[u8],
+    ) -> Result<Option<String>, Error> {
+        if !at.unit.is_foreign {
+            return Ok(None);
+        }
+        let before = self.project.read(path)?;
+        let root = self.project.root();
+        let why = root.self_running(path, before.as_deref(), content)?;
+        if let (Some(why), Stage::Performing(performer)) = (&why, &self.stage) {
+            performer.check_write(path, &at.step.name, why)?;
+        }
+        Ok(why)
     }
 }
 
