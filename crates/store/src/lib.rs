@@ -20,12 +20,15 @@
 //! [`Tokens`]), which both engines implement. The [`attempts`] of a task are told from the events of
 //! its run: they are written nowhere a second time.
 //!
+//! [`Queries`] is what people ask about runs and tasks; the engine's own questions are in [`flow::Store`].
+//!
 //! Each engine has a folder of its own with the same file names in it.
 
 mod attempts;
 mod error;
 mod lock;
 mod people;
+mod queries;
 mod record;
 mod schedules;
 mod tokens;
@@ -40,6 +43,7 @@ pub use error::{Error, Kind, Result};
 pub use people::{AGENT_PROMPT_BYTES_MAX, DISPLAY_NAME_CHARS_MAX, EMAIL_CHARS_MAX, SLUG_CHARS_MAX};
 pub use people::{Nature, People, Role, Slug, User, Who};
 pub use postgres::{Hints, Postgres, PostgresOptions};
+pub use queries::{PendingWork, Queries, RunCursor, RunFilter, TaskFilter};
 pub use record::{Kept, NewRun, RunId, RunKind, RunRecord, RunState, Spent};
 pub use schedules::{Firing, Schedule, Schedules};
 pub use sqlite::{Conversation, Options, Run, Scrub, Store};

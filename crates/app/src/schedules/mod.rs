@@ -229,6 +229,7 @@ async fn begin(
     let hash = runs.keep_workflow(&sheet.source).await?;
     let start = Start {
         tags: vec![format!("schedule:{}", schedule.slug)],
+        name: Some(sheet.title().to_owned()),
         ..Start::new(run.as_str(), schedule.input.clone())
     };
     Ok(match runs.start(&hash, start).await? {

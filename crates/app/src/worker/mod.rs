@@ -15,6 +15,7 @@ use std::time::Duration;
 use exec::Cancel;
 use flow::engine::{Command, Event, FailureClass, Outcome, Report, RunStatus};
 use flow::{Claim, Done, RunId, Store, StoreError, StoreErrorKind, TaskId};
+use store::Queries;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
@@ -23,6 +24,8 @@ use crate::Error;
 use crate::executors::{Hands, failed};
 use crate::workflows::Standing;
 use leader::Leader;
+
+pub use store::PendingWork;
 
 /// How soon it is looked again when there was nothing to do, and how late at most.
 const IDLE_MS_FIRST: u64 = 20;
@@ -57,8 +60,9 @@ pub struct Order {
 pub enum Until {
     /// When it is asked to stop.
     Stopped,
-    /// When nothing is left that it could do.
-    Idle,
+    /// When nothing can change any more without a person, or when this much time has passed. Retries,
+    /// timers and the leases of others are waited for.
+    Idle { max_wait: Option<Duration> },
     /// When this run has ended, or waits for somebody. Nothing else is worked on but what it
     /// starts.
     Settled(RunId),
@@ -72,6 +76,8 @@ pub enum Ended {
         given_back: usize,
     },
     Idle,
+    /// Work is left, and the time it may wait for it is over.
+    StillPending(PendingWork),
     Settled(Box<Standing>),
 }
 
@@ -82,6 +88,9 @@ pub trait Watcher {
 
     /// Nothing happened for a moment.
     fn tick(&mut self) {}
+
+    /// A worker that ends when it is idle waits for this.
+    fn waiting(&mut self, _pending: PendingWork) {}
 
     /// Whether events need to be read for it at all.
     fn is_looking(&self) -> bool {
@@ -103,6 +112,7 @@ impl Watcher for Nobody {
 
 pub(crate) struct Worker<'o> {
     store: Arc<dyn Store>,
+    queries: Arc<dyn Queries>,
     leader: &'o Leader,
     hands: Arc<Hands>,
     order: &'o Order,
@@ -124,6 +134,8 @@ struct Shift {
     tended: Option<Instant>,
     shown: Option<Instant>,
     idle_ms: u64,
+    /// Since when there has been nothing to do but to wait.
+    idle_since: Option<Instant>,
 }
 
 struct Held {
@@ -133,13 +145,14 @@ struct Held {
 
 impl<'o> Worker<'o> {
     pub(crate) fn new(
-        store: Arc<dyn Store>,
+        (store, queries): (Arc<dyn Store>, Arc<dyn Queries>),
         hands: Arc<Hands>,
         leader: &'o Leader,
         order: &'o Order,
     ) -> Worker<'o> {
         Worker {
             store,
+            queries,
             leader,
             hands,
             order,
@@ -193,8 +206,9 @@ impl<'o> Worker<'o> {
         }
         if fired + claimed > 0 {
             shift.idle_ms = IDLE_MS_FIRST;
+            shift.idle_since = None;
         } else if shift.running.is_empty()
-            && let Some(ended) = self.is_done(shift).await?
+            && let Some(ended) = self.is_done(shift, watcher).await?
         {
             self.show(shift, watcher).await?;
             return Ok(Some(ended));
@@ -318,12 +332,26 @@ impl<'o> Worker<'o> {
         Ok(())
     }
 
-    async fn is_done(&self, shift: &mut Shift) -> Result<Option<Ended>, StoreError> {
+    async fn is_done(
+        &self,
+        shift: &mut Shift,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Option<Ended>, StoreError> {
         match &self.order.until {
             Until::Stopped => Ok(None),
-            Until::Idle => {
-                let is_early = shift.idle_ms < IDLE_MS_MAX;
-                Ok((!is_early).then_some(Ended::Idle))
+            // Others may be about to begin something.
+            Until::Idle { .. } if shift.idle_ms < IDLE_MS_MAX => Ok(None),
+            Until::Idle { max_wait } => {
+                let pending = self.queries.pending_work(&self.order.assignees).await?;
+                if pending.next_ms().is_none() {
+                    return Ok(Some(Ended::Idle));
+                }
+                let idle_since = *shift.idle_since.get_or_insert_with(Instant::now);
+                if max_wait.is_some_and(|max| idle_since.elapsed() >= max) {
+                    return Ok(Some(Ended::StillPending(pending)));
+                }
+                watcher.waiting(pending);
+                Ok(None)
             }
             Until::Settled(run) => {
                 let (standing, family) = crate::workflows::standing_of(&*self.store, run).await?;
@@ -412,6 +440,7 @@ impl Shift {
             tended: None,
             shown: None,
             idle_ms: IDLE_MS_FIRST,
+            idle_since: None,
         }
     }
 

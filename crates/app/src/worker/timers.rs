@@ -64,13 +64,15 @@ async fn start_child(
         Ok(None) => return Ok(Err(format!("There is no workflow `{name}` here."))),
         Err(error) => return Ok(Err(error.to_string())),
     };
-    if let Err(error) = flow::parse(&text) {
-        return Ok(Err(format!("The workflow `{name}` is none: {error}")));
-    }
+    let title = match flow::parse(&text) {
+        Ok(workflow) => workflow.name().unwrap_or(name).to_owned(),
+        Err(error) => return Ok(Err(format!("The workflow `{name}` cannot run: {error}"))),
+    };
     let hash = store.keep_workflow(&text).await?;
     let start = Start {
         parent: Some(child.parent.clone()),
         depth: child.depth,
+        name: Some(title),
         ..Start::new(child.run.as_str(), child.input.clone())
     };
     Ok(match store.start(&hash, start).await? {

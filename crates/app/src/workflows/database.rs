@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use llm::Secret;
-use store::{People, Postgres, PostgresOptions, Schedules, Store};
+use store::{People, Postgres, PostgresOptions, Queries, Schedules, Store};
 
 use crate::tasks::clock::SystemClock;
 use crate::tasks::keeping;
@@ -41,6 +41,14 @@ impl Database {
     }
 
     pub(crate) fn schedules(&self) -> Arc<dyn Schedules> {
+        match self {
+            Database::File(store) => Arc::new(store.clone()),
+            Database::Server(server) => Arc::new(server.clone()),
+        }
+    }
+
+    /// What people ask about runs and tasks.
+    pub(crate) fn queries(&self) -> Arc<dyn Queries> {
         match self {
             Database::File(store) => Arc::new(store.clone()),
             Database::Server(server) => Arc::new(server.clone()),

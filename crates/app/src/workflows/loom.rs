@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use flow::engine::{Command, Event, RefusalKind, RunRow, RunStatus, Start, TaskRow};
-use flow::{RunId, Store, StoreError, StoreErrorKind, TaskId, Which, Workflow};
+use flow::engine::{Command, Event, RefusalKind, RunRow, Start, TaskRow};
+use flow::{RunId, Store, StoreError, StoreErrorKind, TaskId, TextHash, Which, Workflow};
 use serde_json::Value;
-use store::{Attempt, Postgres, Schedules};
+use store::{Attempt, Postgres, Queries, RunFilter, Schedules, TaskFilter};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
@@ -15,6 +15,7 @@ use super::standing::{self, Standing};
 use super::token;
 use crate::ai::{Errand, Wish, model};
 use crate::executors::{Hands, Till};
+use crate::people::explained;
 use crate::tasks::bench;
 use crate::tasks::clock::SystemClock;
 use crate::worker::leader::Leader;
@@ -32,6 +33,7 @@ const LAST: &str = "last";
 pub struct Loom {
     runtime: Runtime,
     store: Arc<dyn Store>,
+    queries: Arc<dyn Queries>,
     schedules: Arc<dyn Schedules>,
     /// The server, where the database is on one.
     server: Option<Postgres>,
@@ -65,6 +67,7 @@ impl Loom {
         })?;
         Ok(Loom {
             runtime,
+            queries: database.queries(),
             schedules: database.schedules(),
             server: match database {
                 Database::Server(server) => Some(server),
@@ -105,7 +108,7 @@ impl Loom {
     /// with.
     pub fn start_many(&self, sheet: &Sheet, begins: Vec<Begin>) -> Result<Vec<RunId>, Error> {
         self.runtime.block_on(async {
-            let hash = self.store.keep_workflow(&sheet.source).await?;
+            let hash = keep_named(&*self.store, &*self.queries, sheet).await?;
             let mut runs = Vec::with_capacity(begins.len());
             let mut starting = JoinSet::new();
             for begin in begins {
@@ -113,6 +116,7 @@ impl Loom {
                 let start = Start {
                     assignee: begin.assignee,
                     tags: begin.tags,
+                    name: Some(sheet.title().to_owned()),
                     ..Start::new(id.as_str(), begin.input)
                 };
                 runs.push(id);
@@ -136,7 +140,8 @@ impl Loom {
     ) -> Result<worker::Ended, Error> {
         let leader = Leader::new(self.server.clone(), &order.name);
         let (store, hands) = (Arc::clone(&self.store), Arc::clone(&self.hands));
-        let worker = worker::Worker::new(store, hands, &leader, order);
+        let queries = Arc::clone(&self.queries);
+        let worker = worker::Worker::new((store, queries), hands, &leader, order);
         self.runtime.block_on(async {
             if matches!(order.until, Until::Settled(_)) {
                 return worker.work(watcher, cancel).await;
@@ -169,11 +174,18 @@ impl Loom {
             if let Some(run) = self.store.run(&RunId::new(text)).await? {
                 return Ok(run);
             }
-            let runs = self.store.runs(None, TASKS_MAX).await?;
-            let mut fitting = runs
-                .into_iter()
-                .filter(|run| text == LAST || run.id.as_str().starts_with(text));
-            match (fitting.next(), text == LAST || fitting.next().is_none()) {
+            let found = match text {
+                LAST => {
+                    let top = RunFilter {
+                        is_top: true,
+                        ..RunFilter::default()
+                    };
+                    self.queries.list_runs(&top, None, 1).await
+                }
+                _ => self.queries.runs_with_prefix(text, 2).await,
+            };
+            let mut fitting = found.map_err(explained)?.into_iter();
+            match (fitting.next(), fitting.next().is_none()) {
                 (Some(run), true) => Ok(run),
                 (Some(_), false) => {
                     let message = format!("several runs begin with `{text}`");
@@ -187,8 +199,28 @@ impl Loom {
         })
     }
 
-    pub fn runs(&self, status: Option<RunStatus>, max: usize) -> Result<Vec<RunRow>, Error> {
-        Ok(self.runtime.block_on(self.store.runs(status, max))?)
+    /// The runs that a filter wants, the newest first.
+    pub fn runs(&self, filter: &RunFilter, max: usize) -> Result<Vec<RunRow>, Error> {
+        let listed = self.queries.list_runs(filter, None, max);
+        self.runtime.block_on(listed).map_err(explained)
+    }
+
+    /// How many runs a filter wants, counted up to `max`.
+    pub fn count_runs(&self, filter: &RunFilter, max: usize) -> Result<usize, Error> {
+        let counted = self.queries.count_runs(filter, max);
+        self.runtime.block_on(counted).map_err(explained)
+    }
+
+    /// The tasks that a filter wants, the oldest first.
+    pub fn list_tasks(&self, filter: &TaskFilter, max: usize) -> Result<Vec<TaskRow>, Error> {
+        let listed = self.queries.list_tasks(filter, max);
+        self.runtime.block_on(listed).map_err(explained)
+    }
+
+    /// How many tasks a filter wants, counted up to `max`.
+    pub fn count_tasks(&self, filter: &TaskFilter, max: usize) -> Result<usize, Error> {
+        let counted = self.queries.count_tasks(filter, max);
+        self.runtime.block_on(counted).map_err(explained)
     }
 
     pub fn run(&self, run: &RunId) -> Result<Option<RunRow>, Error> {
@@ -279,6 +311,20 @@ impl Loom {
         let (standing, _) = self.runtime.block_on(standing::of(&*self.store, run))?;
         Ok(standing)
     }
+}
+
+/// Keeps a workflow's text under its title and under the name of its file.
+pub(crate) async fn keep_named(
+    store: &dyn Store,
+    queries: &dyn Queries,
+    sheet: &Sheet,
+) -> Result<TextHash, Error> {
+    let hash = store.keep_workflow(&sheet.source).await?;
+    // The title is kept with the first run.
+    if sheet.name != sheet.title() {
+        queries.name_workflow(&hash, &sheet.name).await?;
+    }
+    Ok(hash)
 }
 
 /// Ids sort by time and are short enough to be typed.

@@ -17,4 +17,4 @@ pub(crate) use reading::text_of;
 pub use reading::{Sheet, WORKFLOWS_DIR, names, read, read_text};
 pub use standing::Standing;
 pub(crate) use standing::of as standing_of;
-pub use store::{Attempt, AttemptEnd};
+pub use store::{Attempt, AttemptEnd, RunFilter, TaskFilter};

@@ -35,6 +35,12 @@ pub struct Sheet {
 }
 
 impl Sheet {
+    /// What its runs are called: the title, or else the name of the file.
+    pub fn title(&self) -> &str {
+        let title = self.workflow.as_ref().and_then(Workflow::name);
+        title.unwrap_or(&self.name)
+    }
+
     /// Whether it can be run.
     pub fn is_fine(&self) -> bool {
         self.workflow.is_some() && flow::is_fine(&self.problems)

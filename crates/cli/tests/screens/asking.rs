@@ -98,7 +98,7 @@ fn what_is_mine_is_mine_or_anybodys() {
     };
     let (out, err) = list(&project, "tasks list --mine", "ann");
     assert_eq!(out, "");
-    assert!(err.contains("1 not for ann wait as well"), "{err}");
+    assert!(err.contains("1 task waits for others"), "{err}");
     for (line, user) in [
         ("tasks list --mine", "bob"),
         ("tasks list --waiting", "ann"),

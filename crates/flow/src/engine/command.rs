@@ -109,6 +109,9 @@ pub struct Start {
     pub tags: Vec<String>,
     pub parent: Option<TaskId>,
     pub depth: u32,
+    /// What the workflow is called: its title, or else the name of its file.
+    #[serde(default)]
+    pub name: Option<String>,
 }
 
 impl Start {
@@ -122,6 +125,7 @@ impl Start {
             tags: Vec::new(),
             parent: None,
             depth: 0,
+            name: None,
         }
     }
 }

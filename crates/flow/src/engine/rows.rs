@@ -19,6 +19,9 @@ pub struct RunRow {
     pub id: RunId,
     /// The text it runs, whatever becomes of the workflow's file.
     pub workflow: TextHash,
+    /// What the workflow was called when the run began; runs of older versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     pub status: RunStatus,
     /// Why it is paused, has failed or was cancelled.
     pub reason: Option<String>,

@@ -37,6 +37,7 @@ impl<R: Rows> Ledger<'_, R> {
         let row = RunRow {
             id: start.run.clone(),
             workflow: self.workflow.hash().clone(),
+            name: start.name.clone(),
             status: RunStatus::Running,
             reason: None,
             pause: None,

@@ -9,7 +9,7 @@ use sqlx::postgres::PgConnection;
 use super::fault::Fault;
 use crate::error::{Error, Kind, Result};
 
-const STEPS: [(i64, &str, &str); 4] = [
+const STEPS: [(i64, &str, &str); 5] = [
     (
         1,
         "workflows",
@@ -22,6 +22,7 @@ const STEPS: [(i64, &str, &str); 4] = [
         "fewer rows",
         include_str!("migrations/0004_fewer_rows.sql"),
     ),
+    (5, "looking", include_str!("migrations/0005_looking.sql")),
 ];
 
 /// Beside tables of other programs, which may be counted in a table of the usual name.

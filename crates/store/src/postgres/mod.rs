@@ -6,6 +6,7 @@ mod line;
 mod migrate;
 mod pages;
 mod people;
+mod queries;
 mod schedules;
 mod sweeping;
 mod tokens;

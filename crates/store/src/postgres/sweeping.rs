@@ -38,7 +38,12 @@ impl Rows {
              items AS (DELETE FROM workflow_items WHERE \"group\" IN (SELECT id FROM tasks)), \
              groups AS (DELETE FROM workflow_groups WHERE id IN (SELECT id FROM tasks)), \
              ready AS (DELETE FROM workflow_ready WHERE run = ANY($1)), \
-             timers AS (DELETE FROM workflow_timers WHERE run = ANY($1)) \
+             timers AS (DELETE FROM workflow_timers WHERE run = ANY($1)), \
+             notices AS (DELETE FROM workflow_notices WHERE run = ANY($1)), \
+             tags AS (DELETE FROM workflow_tags USING (SELECT tag, created_ms, id \
+             FROM workflow_runs, json_array_elements_text(body::json -> 'tags') AS tag \
+             WHERE id = ANY($1)) AS old WHERE workflow_tags.tag = old.tag \
+             AND workflow_tags.created_ms = old.created_ms AND workflow_tags.run = old.id) \
              DELETE FROM workflow_events WHERE run = ANY($1)";
         const RUNS: &str = "DELETE FROM workflow_runs WHERE id = ANY($1)";
         let (first, beyond): (Vec<String>, Vec<String>) = runs.iter().map(columns::places).unzip();

@@ -334,8 +334,16 @@ impl Shelf for Rows {
     }
 
     async fn runs(&mut self, status: Option<RunStatus>, max: usize) -> Result<Vec<RunRow>> {
-        let sql = "SELECT body FROM workflow_runs WHERE $1::text IS NULL OR status = $1 \
-                   ORDER BY created_ms DESC, id DESC LIMIT $2";
+        let sql = match status {
+            Some(_) => {
+                "SELECT body FROM workflow_runs WHERE status = $1 \
+                 ORDER BY created_ms DESC, id DESC LIMIT $2"
+            }
+            None => {
+                "SELECT body FROM workflow_runs WHERE $1::text IS NULL \
+                 ORDER BY created_ms DESC, id DESC LIMIT $2"
+            }
+        };
         let values = Values::of(status.map(RunStatus::name)).and(limit(max));
         self.many(sql, values).await
     }
@@ -348,8 +356,10 @@ impl Shelf for Rows {
     ) -> Result<Vec<TaskRow>> {
         const OF_RUN: &str = "SELECT body FROM workflow_tasks WHERE place >= $1 AND place < $2 \
              AND (is_active OR NOT $3) ORDER BY number LIMIT $4";
-        const ALL: &str = "SELECT body FROM workflow_tasks \
-             WHERE is_active OR NOT $1 ORDER BY number LIMIT $2";
+        const ACTIVE: &str = "SELECT body FROM workflow_tasks WHERE is_active AND $1 \
+             ORDER BY number LIMIT $2";
+        const ALL: &str = "SELECT body FROM workflow_tasks WHERE NOT $1 \
+             ORDER BY place, visit LIMIT $2";
         let is_active = which == Which::Active;
         match run.map(columns::places) {
             Some((first, end)) => {
@@ -358,7 +368,8 @@ impl Shelf for Rows {
             }
             None => {
                 let values = Values::of(is_active).and(limit(max));
-                self.many(ALL, values).await
+                let sql = if is_active { ACTIVE } else { ALL };
+                self.many(sql, values).await
             }
         }
     }
@@ -417,6 +428,13 @@ impl Shelf for Rows {
         let sql = "INSERT INTO workflow_texts (hash, source, created_ms) VALUES ($1, $2, $3) \
                    ON CONFLICT (hash) DO NOTHING";
         let values = Values::of(hash.as_str()).and(source).and(integer(now_ms));
+        self.line.fetch(sql, values).await?;
+        Ok(())
+    }
+
+    async fn keep_name(&mut self, hash: &TextHash, name: &str) -> Result<()> {
+        let sql = "INSERT INTO workflow_names (hash, name) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+        let values = Values::of(hash.as_str()).and(self.scribe.text(name));
         self.line.fetch(sql, values).await?;
         Ok(())
     }

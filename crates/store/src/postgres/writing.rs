@@ -89,7 +89,21 @@ impl Rows {
             .and(list(pages.iter().map(|page| page.seq)))
             .and(list(pages.into_iter().map(|page| page.body)))
             .and(self.bodies(&changes.notices)?);
-        Ok((values, witness))
+        Ok((self.add_lists(values, changes), witness))
+    }
+
+    /// What lists are read by, beside the rows themselves.
+    fn add_lists(&mut self, values: Values, changes: &Changes) -> Values {
+        let begun: HashSet<&RunId> = changes.inputs.iter().map(|(run, _)| run).collect();
+        let new = changes.runs.iter().filter(|row| begun.contains(&row.id));
+        let tags = new.flat_map(|row| row.tags.iter().map(move |tag| (row, tag)));
+        let tags: Vec<_> = tags.collect();
+        values
+            .and(list(changes.runs.iter().map(|row| row.parent.is_none())))
+            .and(strings(changes.notices.iter().map(|notice| &notice.run)))
+            .and(list(tags.iter().map(|(_, tag)| self.scribe.text(tag))))
+            .and(numbers(tags.iter().map(|(row, _)| row.created_ms)))
+            .and(strings(tags.iter().map(|(row, _)| &row.id)))
     }
 
     fn add_runs(&mut self, values: Values, changes: &Changes) -> Result<Values> {
@@ -226,9 +240,10 @@ macro_rules! put {
         concat!(
             "WITH ",
             $before,
-            "runs AS (INSERT INTO workflow_runs (id, workflow, status, created_ms, body, input) \
+            "runs AS (INSERT INTO workflow_runs (id, workflow, status, created_ms, body, input, \
+             is_top) \
              SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], \
-             $6::text[])",
+             $6::text[], $39::boolean[])",
             $if,
             if_known!($known, " ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body"),
             "), tasks AS (INSERT INTO workflow_tasks (id, run, path, place, visit, status, assignee, \
@@ -266,9 +281,13 @@ macro_rules! put {
              events AS (INSERT INTO workflow_events (run, seq, body) \
              SELECT * FROM unnest($35::text[], $36::bigint[], $37::text[])",
             $if,
-            "), notices AS (INSERT INTO workflow_notices (body) SELECT * FROM unnest($38::text[])",
+            "), notices AS (INSERT INTO workflow_notices (body, run) \
+             SELECT * FROM unnest($38::text[], $40::text[])",
             $if,
-            ") "
+            "), tags AS (INSERT INTO workflow_tags (tag, created_ms, run) \
+             SELECT * FROM unnest($41::text[], $42::bigint[], $43::text[])",
+            $if,
+            " ON CONFLICT DO NOTHING) "
         )
     };
 }
@@ -279,10 +298,10 @@ macro_rules! put_if {
         put!(
             known,
             "held AS (SELECT held.id FROM workflow_runs AS held \
-             JOIN unnest($39::text[], $40::bigint[]) AS known (id, seq) ON held.id = known.id \
+             JOIN unnest($44::text[], $45::bigint[]) AS known (id, seq) ON held.id = known.id \
              WHERE (held.body::json ->> 'seq')::bigint = known.seq \
              ORDER BY held.id FOR UPDATE OF held), \
-             same AS (SELECT count(*) = cardinality($39::text[]) AS same FROM held), ",
+             same AS (SELECT count(*) = cardinality($44::text[]) AS same FROM held), ",
             " WHERE (SELECT same FROM same)",
             " AND (SELECT same FROM same)"
         )

@@ -12,7 +12,7 @@ use crate::error::{Error, Kind, Result};
 /// `DRWL`: tells our files from others' that are SQLite too.
 const APPLICATION_ID: i32 = 0x4452_574c;
 
-const STEPS: [(i64, &str, &str); 5] = [
+const STEPS: [(i64, &str, &str); 6] = [
     (1, "agent", include_str!("migrations/0001_agent.sql")),
     (2, "builds", include_str!("migrations/0002_builds.sql")),
     (
@@ -22,6 +22,7 @@ const STEPS: [(i64, &str, &str); 5] = [
     ),
     (4, "people", include_str!("migrations/0004_people.sql")),
     (5, "access", include_str!("migrations/0005_access.sql")),
+    (6, "looking", include_str!("migrations/0006_looking.sql")),
 ];
 
 pub(super) async fn run(connection: &mut SqliteConnection, fault: &Fault<'_>) -> Result<()> {

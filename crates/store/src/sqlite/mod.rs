@@ -6,6 +6,7 @@ mod journal;
 mod migrate;
 mod people;
 mod plan;
+mod queries;
 mod runs;
 mod schedules;
 mod sweeping;

@@ -7,12 +7,48 @@ use serde_json::json;
 use super::integer;
 use super::workflows::{Rows, limit};
 use crate::error::Result;
+use crate::workflows::columns;
 
-macro_rules! tasks_of_runs {
-    () => {
-        "SELECT id FROM workflow_tasks WHERE run IN (SELECT value FROM json_each($1))"
+/// The tasks of some runs: `$1` has the places of each, from the first and before the second.
+macro_rules! of_runs {
+    ($what:literal) => {
+        concat!(
+            "SELECT ",
+            $what,
+            " FROM json_each($1) AS wanted CROSS JOIN workflow_tasks \
+             ON place >= wanted.value ->> 0 AND place < wanted.value ->> 1"
+        )
     };
 }
+
+/// What leaves by the places of a run's tasks, and what leaves by the name of the run.
+const BY_PLACE: [&str; 3] = [
+    concat!(
+        "DELETE FROM workflow_items WHERE \"group\" IN (",
+        of_runs!("place || CASE visit WHEN 1 THEN '' ELSE '~' || visit END"),
+        ")"
+    ),
+    concat!(
+        "DELETE FROM workflow_groups WHERE id IN (",
+        of_runs!("place || CASE visit WHEN 1 THEN '' ELSE '~' || visit END"),
+        ")"
+    ),
+    concat!(
+        "DELETE FROM workflow_tasks WHERE number IN (",
+        of_runs!("number"),
+        ")"
+    ),
+];
+const BY_RUN: [&str; 5] = [
+    "DELETE FROM workflow_timers WHERE run IN (SELECT value FROM json_each($1))",
+    "DELETE FROM workflow_events WHERE run IN (SELECT value FROM json_each($1))",
+    "DELETE FROM workflow_notices WHERE run IN (SELECT value FROM json_each($1))",
+    "DELETE FROM workflow_tags WHERE (tag, created_ms, run) IN \
+     (SELECT tag.value, runs.created_ms, runs.id FROM json_each($1) AS wanted \
+     CROSS JOIN workflow_runs AS runs ON runs.id = wanted.value, \
+     json_each(runs.body, '$.tags') AS tag)",
+    "DELETE FROM workflow_runs WHERE id IN (SELECT value FROM json_each($1))",
+];
 
 impl Rows {
     pub(super) async fn ended_runs(
@@ -25,7 +61,7 @@ impl Rows {
         let found = sqlx::query_scalar(
             "SELECT body FROM workflow_runs \
              WHERE created_ms < $1 AND (created_ms, id) > ($2, $3) \
-             AND status IN ('completed', 'failed', 'cancelled') AND body ->> '$.ended_ms' < $1 \
+             AND +status IN ('completed', 'failed', 'cancelled') AND body ->> '$.ended_ms' < $1 \
              ORDER BY created_ms, id LIMIT $4",
         )
         .bind(integer(before_ms))
@@ -39,24 +75,12 @@ impl Rows {
     }
 
     pub(super) async fn drop_runs(&mut self, runs: &[RunId]) -> Result<()> {
-        let names = json!(runs).to_string();
-        for sql in [
-            concat!(
-                "DELETE FROM workflow_items WHERE \"group\" IN (",
-                tasks_of_runs!(),
-                ")"
-            ),
-            concat!(
-                "DELETE FROM workflow_groups WHERE id IN (",
-                tasks_of_runs!(),
-                ")"
-            ),
-            "DELETE FROM workflow_tasks WHERE run IN (SELECT value FROM json_each($1))",
-            "DELETE FROM workflow_timers WHERE run IN (SELECT value FROM json_each($1))",
-            "DELETE FROM workflow_events WHERE run IN (SELECT value FROM json_each($1))",
-            "DELETE FROM workflow_runs WHERE id IN (SELECT value FROM json_each($1))",
-        ] {
-            let done = sqlx::query(sql).bind(&names).execute(&mut self.connection);
+        let places: Vec<(String, String)> = runs.iter().map(columns::places).collect();
+        let (places, names) = (json!(places).to_string(), json!(runs).to_string());
+        let by_place = BY_PLACE.iter().map(|sql| (*sql, &places));
+        let by_run = BY_RUN.iter().map(|sql| (*sql, &names));
+        for (sql, keys) in by_place.chain(by_run) {
+            let done = sqlx::query(sql).bind(keys).execute(&mut self.connection);
             done.await.map_err(|cause| self.fault().of(&cause))?;
         }
         Ok(())

@@ -27,14 +27,25 @@ macro_rules! begin {
     };
 }
 
+/// The name of a task, as `flow` writes it.
+macro_rules! task_name {
+    () => {
+        "place || CASE visit WHEN 1 THEN '' ELSE '~' || visit END"
+    };
+}
+
 /// What may be claimed.
 macro_rules! ready {
     () => {
-        "SELECT task.id FROM workflow_tasks AS task JOIN workflow_runs ON workflow_runs.id = run \
+        concat!(
+            "SELECT ",
+            task_name!(),
+            " FROM workflow_tasks AS task JOIN workflow_runs ON workflow_runs.id = run \
          WHERE task.ready_ms <= $1 AND workflow_runs.status = 'running' \
          AND ($2 = '[]' OR run IN (SELECT value FROM json_each($2))) \
          AND ($3 = '[]' OR assignee IN (SELECT value FROM json_each($3))) \
-         ORDER BY task.ready_ms, task.id LIMIT $4"
+         ORDER BY task.ready_ms, task.place, task.visit LIMIT $4"
+        )
     };
 }
 
@@ -109,13 +120,24 @@ impl Rows {
         body.map(|body| self.read(&body)).transpose()
     }
 
+    async fn task(&mut self, task: &TaskId) -> Result<Option<TaskRow>> {
+        let found =
+            sqlx::query_scalar("SELECT body FROM workflow_tasks WHERE place = $1 AND visit = $2")
+                .bind(columns::place_of(task))
+                .bind(i64::from(task.visit))
+                .fetch_optional(&mut self.connection)
+                .await;
+        let body: Option<String> = found.map_err(|cause| self.fault().of(&cause))?;
+        body.map(|body| self.read(&body)).transpose()
+    }
+
     async fn outputs(&mut self, tasks: &[TaskId]) -> Result<Vec<Option<Value>>> {
-        let names: Vec<String> = tasks.iter().map(TaskId::to_string).collect();
         let found = sqlx::query_scalar(
             "SELECT workflow_tasks.body -> '$.output' FROM json_each($1) AS wanted \
-             LEFT JOIN workflow_tasks ON workflow_tasks.id = wanted.value ORDER BY wanted.key",
+             LEFT JOIN workflow_tasks ON place = wanted.value ->> 0 AND visit = wanted.value ->> 1 \
+             ORDER BY wanted.key",
         )
-        .bind(json!(names).to_string())
+        .bind(json!(keys(tasks)).to_string())
         .fetch_all(&mut self.connection)
         .await;
         let outputs: Vec<Option<String>> = found.map_err(|cause| self.fault().of(&cause))?;
@@ -218,7 +240,6 @@ impl Shelf for Rows {
     async fn find(&mut self, lookup: &Lookup) -> Result<Found> {
         const RUN: &str = "SELECT body FROM workflow_runs WHERE id = $1";
         const INPUT: &str = "SELECT input FROM workflow_runs WHERE id = $1";
-        const TASK: &str = "SELECT body FROM workflow_tasks WHERE id = $1";
         const COMPLETED: &str = "SELECT body FROM workflow_tasks \
              WHERE place = $1 AND status = 'completed' ORDER BY visit DESC LIMIT 1";
         const GROUP: &str = "SELECT body FROM workflow_groups WHERE id = $1";
@@ -228,7 +249,7 @@ impl Shelf for Rows {
         Ok(match lookup {
             Lookup::Run(run) => Found::Run(self.one::<RunRow>(RUN, run.as_str()).await?),
             Lookup::Input(run) => Found::Input(self.one::<Value>(INPUT, run.as_str()).await?),
-            Lookup::Task(task) => Found::Task(self.one(TASK, &task.to_string()).await?),
+            Lookup::Task(task) => Found::Task(self.task(task).await?),
             Lookup::Visits(place) => Found::Visits(self.visits(place).await?),
             Lookup::Completed(place) => {
                 Found::Task(self.one(COMPLETED, &columns::place(place)).await?)
@@ -255,8 +276,8 @@ impl Shelf for Rows {
     }
 
     async fn find_all(&mut self, wanted: &Wanted) -> Result<Seen> {
-        const TASKS: &str = "SELECT body FROM workflow_tasks \
-                             WHERE id IN (SELECT value FROM json_each($1)) AND $2 = ''";
+        const TASKS: &str = "SELECT body FROM json_each($1) AS wanted JOIN workflow_tasks \
+             ON place = wanted.value ->> 0 AND visit = wanted.value ->> 1 WHERE $2 = ''";
         const GROUPS: &str = "SELECT body FROM workflow_groups \
                               WHERE id IN (SELECT value FROM json_each($1)) AND $2 = ''";
         const ITEMS: &str = "SELECT body FROM json_each($1) AS wanted JOIN workflow_items \
@@ -271,7 +292,7 @@ impl Shelf for Rows {
         let mut items = self.listed(ITEMS, &wanted.items).await?;
         items.extend(self.listed(NEXT, &wanted.next_items).await?);
         Ok(Seen {
-            tasks: self.listed(TASKS, &wanted.tasks).await?,
+            tasks: self.listed(TASKS, &keys(&wanted.tasks)).await?,
             groups: self.listed(GROUPS, &wanted.groups).await?,
             items,
             visits: self.all_visits(&wanted.places).await?,
@@ -305,10 +326,11 @@ impl Shelf for Rows {
     }
 
     async fn expired(&mut self, now_ms: u64, max: usize) -> Result<Vec<(TaskId, u64)>> {
-        let found = sqlx::query_as(
-            "SELECT id, body ->> '$.fence' FROM workflow_tasks WHERE lease_ms <= $1 \
-             ORDER BY lease_ms LIMIT $2",
-        )
+        let found = sqlx::query_as(concat!(
+            "SELECT ",
+            task_name!(),
+            ", fence FROM workflow_tasks WHERE lease_ms <= $1 ORDER BY lease_ms LIMIT $2"
+        ))
         .bind(integer(now_ms))
         .bind(limit(max))
         .fetch_all(&mut self.connection)
@@ -321,10 +343,17 @@ impl Shelf for Rows {
     }
 
     async fn runs(&mut self, status: Option<RunStatus>, max: usize) -> Result<Vec<RunRow>> {
-        let found = sqlx::query_scalar(
-            "SELECT body FROM workflow_runs WHERE $1 IS NULL OR status = $1 \
-             ORDER BY created_ms DESC, id DESC LIMIT $2",
-        )
+        let found = sqlx::query_scalar(match status {
+            // Each has an index, which is found only by a statement that says so itself.
+            Some(_) => {
+                "SELECT body FROM workflow_runs WHERE status = $1 \
+                     ORDER BY created_ms DESC, id DESC LIMIT $2"
+            }
+            None => {
+                "SELECT body FROM workflow_runs WHERE $1 IS NULL \
+                     ORDER BY created_ms DESC, id DESC LIMIT $2"
+            }
+        })
         .bind(status.map(RunStatus::name))
         .bind(limit(max))
         .fetch_all(&mut self.connection)
@@ -343,24 +372,30 @@ impl Shelf for Rows {
         let sql = match (run, which) {
             (Some(_), Which::Active) => {
                 "SELECT body FROM workflow_tasks WHERE run = $1 AND is_active = 1 \
-                 ORDER BY rowid LIMIT $2"
+                 ORDER BY +number LIMIT $2"
             }
             (Some(_), Which::All) => {
-                "SELECT body FROM workflow_tasks WHERE run = $1 ORDER BY rowid LIMIT $2"
+                "SELECT body FROM workflow_tasks WHERE place >= $1 AND place < $3 \
+                 ORDER BY number LIMIT $2"
             }
             (None, Which::Active) => {
                 "SELECT body FROM workflow_tasks WHERE is_active = 1 AND $1 IS NULL \
-                 ORDER BY rowid LIMIT $2"
+                 ORDER BY number LIMIT $2"
             }
             (None, Which::All) => {
-                "SELECT body FROM workflow_tasks WHERE $1 IS NULL ORDER BY rowid LIMIT $2"
+                "SELECT body FROM workflow_tasks WHERE $1 IS NULL ORDER BY number LIMIT $2"
             }
         };
-        let found = sqlx::query_scalar(sql)
-            .bind(run.map(RunId::as_str))
-            .bind(limit(max))
-            .fetch_all(&mut self.connection)
-            .await;
+        let (first, end) = match (run.map(columns::places), which) {
+            (Some((first, end)), Which::All) => (Some(first), Some(end)),
+            _ => (run.map(RunId::to_string), None),
+        };
+        let statement = sqlx::query_scalar(sql).bind(first).bind(limit(max));
+        let statement = match end {
+            Some(end) => statement.bind(end),
+            None => statement,
+        };
+        let found = statement.fetch_all(&mut self.connection).await;
         let bodies: Vec<String> = found.map_err(|cause| self.fault().of(&cause))?;
         bodies.iter().map(|body| self.read(body)).collect()
     }
@@ -421,6 +456,18 @@ impl Shelf for Rows {
         Ok(())
     }
 
+    async fn keep_name(&mut self, hash: &TextHash, name: &str) -> Result<()> {
+        let kept = sqlx::query(
+            "INSERT INTO workflow_names (hash, name) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+        )
+        .bind(hash.as_str())
+        .bind(self.clerk.scribe.text(name))
+        .execute(&mut self.connection)
+        .await;
+        kept.map_err(|cause| self.fault().of(&cause))?;
+        Ok(())
+    }
+
     async fn text(&mut self, hash: &TextHash) -> Result<Option<String>> {
         let found = sqlx::query_scalar("SELECT source FROM workflow_texts WHERE hash = $1")
             .bind(hash.as_str())
@@ -450,6 +497,13 @@ impl Rows {
                 .corrupt(&format!("`{name}` is not the name of a task"))
         })
     }
+}
+
+/// What tasks are found by.
+fn keys(tasks: &[TaskId]) -> Vec<(String, u32)> {
+    let keys = tasks.iter();
+    keys.map(|task| (columns::place_of(task), task.visit))
+        .collect()
 }
 
 fn asking(

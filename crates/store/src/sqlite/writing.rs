@@ -82,6 +82,7 @@ enum Entry<'c> {
     GoneTimer(&'c RunId, &'c str),
     Timer(&'c TimerRow),
     Event(&'c Event),
+    Tag(&'c RunRow, &'c str),
     Notice(&'c Notice),
     GoneNotice(u64),
 }
@@ -92,6 +93,9 @@ impl<'c> Load<'c> {
         load.add(RUNS, changes.runs.iter().map(|row| Entry::Run(row)));
         let inputs = changes.inputs.iter();
         load.add(INPUTS, inputs.map(|(run, input)| Entry::Input(run, input)));
+        let new = changes.runs.iter().filter(|row| is_new(changes, row));
+        let tags = new.flat_map(|row| row.tags.iter().map(|tag| Entry::Tag(row, tag)));
+        load.add(TAGS, tags);
         load.add(TASKS, changes.tasks.iter().map(|row| Entry::Task(row)));
         load.add(GROUPS, changes.groups.iter().map(|row| Entry::Group(row)));
         load.add(ITEMS, changes.items.iter().map(|row| Entry::Item(row)));
@@ -181,6 +185,7 @@ impl Clerk {
                 text(&row.workflow),
                 text(&row.status.name()),
                 Value::of(row.created_ms),
+                Value::Integer(i64::from(row.parent.is_none())),
                 self.body(row)?,
             ]),
             Entry::Input(run, input) => values.extend([self.body(input)?, text(run)]),
@@ -198,7 +203,11 @@ impl Clerk {
             Entry::Event(row) => {
                 values.extend([text(&row.run), Value::of(row.seq), self.body(row)?]);
             }
-            Entry::Notice(row) => values.push(self.body(row)?),
+            Entry::Tag(row, tag) => {
+                let tag = self.scribe.text(tag);
+                values.extend([Value::Text(tag), Value::of(row.created_ms), text(&row.id)]);
+            }
+            Entry::Notice(row) => values.extend([text(&row.run), self.body(row)?]),
             Entry::GoneNotice(id) => values.push(Value::of(id)),
         }
         Ok(())
@@ -252,8 +261,8 @@ impl Statements {
 }
 
 const RUNS: Target = Target {
-    head: "INSERT INTO workflow_runs (id, workflow, status, created_ms, body) VALUES",
-    row: "(?, ?, ?, ?, ?)",
+    head: "INSERT INTO workflow_runs (id, workflow, status, created_ms, is_top, body) VALUES",
+    row: "(?, ?, ?, ?, ?, ?)",
     tail: "ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body",
 };
 const INPUTS: Target = Target {
@@ -263,11 +272,16 @@ const INPUTS: Target = Target {
 };
 const TASKS: Target = Target {
     head: "INSERT INTO workflow_tasks \
-           (id, run, path, place, visit, status, assignee, ready_ms, lease_ms, is_active, body) VALUES",
+           (run, path, place, visit, status, assignee, ready_ms, lease_ms, fence, is_active, body) VALUES",
     row: "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    tail: "ON CONFLICT (id) DO UPDATE SET status = excluded.status, assignee = excluded.assignee, \
-           ready_ms = excluded.ready_ms, lease_ms = excluded.lease_ms, \
-           is_active = excluded.is_active, body = excluded.body",
+    tail: "ON CONFLICT (place, visit) DO UPDATE SET status = excluded.status, \
+           assignee = excluded.assignee, ready_ms = excluded.ready_ms, \
+           lease_ms = excluded.lease_ms, fence = excluded.fence, is_active = excluded.is_active, body = excluded.body",
+};
+const TAGS: Target = Target {
+    head: "INSERT INTO workflow_tags (tag, created_ms, run) VALUES",
+    row: "(?, ?, ?)",
+    tail: "ON CONFLICT DO NOTHING",
 };
 const GROUPS: Target = Target {
     head: "INSERT INTO workflow_groups (id, body) VALUES",
@@ -295,8 +309,8 @@ const EVENTS: Target = Target {
     tail: "",
 };
 const NOTICES: Target = Target {
-    head: "INSERT INTO workflow_notices (body) VALUES",
-    row: "(?)",
+    head: "INSERT INTO workflow_notices (run, body) VALUES",
+    row: "(?, ?)",
     tail: "",
 };
 const GONE_NOTICES: Target = Target {
@@ -305,10 +319,14 @@ const GONE_NOTICES: Target = Target {
     tail: ")",
 };
 
+/// Whether the run begins here: its tags do not change later.
+fn is_new(changes: &Changes, row: &RunRow) -> bool {
+    !row.tags.is_empty() && changes.inputs.iter().any(|(run, _)| *run == row.id)
+}
+
 fn task_columns(row: &TaskRow, body: Value) -> [Value; 11] {
     let task = columns::task(row);
     [
-        text(&row.id),
         text(&row.id.run),
         text(&row.id.path),
         Value::Text(task.place),
@@ -317,6 +335,7 @@ fn task_columns(row: &TaskRow, body: Value) -> [Value; 11] {
         row.assignee.clone().map_or(Value::Nothing, Value::Text),
         Value::maybe(task.ready_ms),
         Value::maybe(task.lease_ms),
+        Value::of(row.fence),
         Value::Integer(i64::from(task.is_active)),
         body,
     ]

@@ -4,7 +4,7 @@
 //! One alone is not kept waiting for others. When a transaction fails, its orders are tried one by
 //! one, so that nobody's order fails because of a neighbour's.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +22,9 @@ use crate::error::{Error, Kind, Result};
 
 /// How many orders one transaction takes.
 const ORDERS_MAX: usize = 512;
+
+/// How many names of texts a process remembers that it has kept.
+const NAMES_MAX: usize = 1_000;
 
 /// How often a transaction is tried when the server is gone or gives it up, and how long is waited
 /// the first time; then twice as long each time.
@@ -73,6 +76,8 @@ pub(super) struct Desk<S> {
     /// When it was last seen that others go on with the same runs.
     pub(super) overtaken: Option<Instant>,
     pub(super) is_rehearsed: bool,
+    /// Names of texts that are in the database.
+    pub(super) named: HashSet<(TextHash, String)>,
 }
 
 impl<S: Shelf> Desk<S> {
@@ -145,6 +150,7 @@ impl<S: Shelf> Desk<S> {
                     Batch::new()
                 }
                 Err(error) => {
+                    self.named.clear();
                     self.shelf.roll_back().await;
                     return Err(error);
                 }
@@ -157,6 +163,7 @@ impl<S: Shelf> Desk<S> {
                 Ok(answers)
             }
             Err(error) => {
+                self.named.clear();
                 self.shelf.roll_back().await;
                 Err(error)
             }
@@ -246,6 +253,7 @@ impl<S: Shelf> Desk<S> {
                 let Some(workflow) = self.mind.texts.get(&mut self.shelf, hash).await? else {
                     return Ok(Answer::NoSuchWorkflow(hash.clone()));
                 };
+                self.keep_name(hash, start).await?;
                 let command = Command::Start(start.clone());
                 let executed = self.decide(batch, |mind, batch| {
                     mind.execute(batch, &workflow, &command)
@@ -271,6 +279,22 @@ impl<S: Shelf> Desk<S> {
                 Ok(Answer::Thrown(thrown))
             }
         }
+    }
+
+    /// Keeps what the workflow is called, once: lists find its runs by that.
+    async fn keep_name(&mut self, hash: &TextHash, start: &Start) -> Result<()> {
+        let Some(name) = &start.name else {
+            return Ok(());
+        };
+        let key = (hash.clone(), name.clone());
+        if !self.named.contains(&key) {
+            self.shelf.keep_name(hash, name).await?;
+            if self.named.len() >= NAMES_MAX {
+                self.named.clear();
+            }
+            self.named.insert(key);
+        }
+        Ok(())
     }
 
     async fn keep(

@@ -15,6 +15,7 @@ mod sweeping;
 mod texts;
 mod turn;
 
+use std::collections::HashSet;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -91,6 +92,7 @@ impl<S: Shelf> Workflows<S> {
             guess: Guess::default(),
             overtaken: None,
             is_rehearsed: false,
+            named: HashSet::new(),
         };
         tokio::spawn(desk.serve(queue));
         Workflows {

@@ -40,6 +40,13 @@ impl Scribe {
         Ok(scrubbed.unwrap_or(body))
     }
 
+    /// A plain text, with known keys taken out.
+    pub(crate) fn text(&mut self, text: &str) -> String {
+        let scrubbed = self.scrub.as_ref().and_then(|scrub| scrub(text));
+        self.has_scrubbed |= scrubbed.is_some();
+        scrubbed.unwrap_or_else(|| text.to_owned())
+    }
+
     /// What became of everything since this was last asked.
     pub(crate) fn kept(&mut self) -> Kept {
         match std::mem::take(&mut self.has_scrubbed) {

@@ -175,5 +175,9 @@ pub(crate) trait Shelf: Send + 'static {
         now_ms: u64,
     ) -> impl Future<Output = Result<()>> + Send;
 
+    /// Keeps a name that a text is known by.
+    fn keep_name(&mut self, hash: &TextHash, name: &str)
+    -> impl Future<Output = Result<()>> + Send;
+
     fn text(&mut self, hash: &TextHash) -> impl Future<Output = Result<Option<String>>> + Send;
 }

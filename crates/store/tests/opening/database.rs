@@ -144,6 +144,45 @@ impl Maker {
         rows
     }
 
+    /// The columns of a table, in their order.
+    async fn columns(&self, place: &str, table: &str) -> Vec<String> {
+        let sql = match self {
+            Maker::Files(_) => format!("SELECT name FROM pragma_table_info('{table}')"),
+            Maker::Server(_) => format!(
+                "SELECT column_name::text FROM information_schema.columns \
+                 WHERE table_schema = 'public' AND table_name = '{table}' \
+                 ORDER BY ordinal_position"
+            ),
+        };
+        self.texts(place, &sql).await
+    }
+
+    /// Every row of these tables, without the columns that one of two databases does not have: a
+    /// migration may add some, and take away what can be told from the others.
+    pub(crate) async fn rows_in_both(
+        &self,
+        place: &str,
+        other: &str,
+        tables: &[String],
+    ) -> Vec<String> {
+        let mut rows = Vec::new();
+        for table in tables {
+            let others = self.columns(other, table).await;
+            let mut columns = self.columns(place, table).await;
+            columns.retain(|name| others.contains(name));
+            columns.sort();
+            let quoted = columns.iter().map(|name| match self {
+                Maker::Files(_) => format!("quote(\"{name}\")"),
+                Maker::Server(_) => format!("coalesce(\"{name}\"::text, 'NULL')"),
+            });
+            let row = quoted.collect::<Vec<_>>().join(" || ',' || ");
+            let sql = format!("SELECT {row} AS line FROM \"{table}\" ORDER BY line");
+            let found = self.texts(place, &sql).await;
+            rows.extend(found.into_iter().map(|row| format!("{table}: {row}")));
+        }
+        rows
+    }
+
     /// The first column of a question.
     pub(crate) async fn texts(&self, place: &str, sql: &str) -> Vec<String> {
         let sql = sqlx::AssertSqlSafe(sql.to_owned());

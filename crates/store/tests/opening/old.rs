@@ -11,10 +11,12 @@ async fn check_old(maker: &Maker) {
     for version in 1..=usize::try_from(latest).unwrap() {
         let place = maker.of_version(version, &format!("v{version}")).await;
         let tables = maker.tables(&place).await;
-        let before = maker.rows(&place, &tables).await;
+        let before = maker.rows_in_both(&place, &new, &tables).await;
+        let old = maker.of_version(version, &format!("w{version}")).await;
         let opened = open(&place).await.unwrap();
         assert_eq!(maker.version(&place).await, latest, "of {version}");
-        assert_eq!(maker.rows(&place, &tables).await, before, "of {version}");
+        let after = maker.rows_in_both(&place, &old, &tables).await;
+        assert_eq!(after, before, "of {version}");
         assert_eq!(self::schema(maker, &place).await, schema, "of {version}");
         for (at, part) in opened.parts().iter().enumerate() {
             // What the old version did not have is there now.

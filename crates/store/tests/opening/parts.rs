@@ -9,7 +9,8 @@ use flow::engine::{Answer, Command, Report, RunStatus, Start};
 use flow::{Claim, RunId};
 use serde_json::json;
 use store::{
-    Admission, Firing, List, NewToken, NewView, People, Role, RunKind, Schedule, Schedules,
+    Admission, Firing, List, NewToken, NewView, People, Queries, Role, RunFilter, RunKind,
+    Schedule, Schedules,
 };
 use store::{Nature, Slug, Store, TokenSecret, Tokens, User, Views, Who};
 
@@ -26,18 +27,26 @@ pub(crate) enum Part {
     Access,
     /// Several events in a row.
     Pages,
+    /// Names, tags and notices that are found by their run.
+    Looking,
 }
 
 /// By version: the first one brought the first part.
-pub(crate) const IN_SQLITE: [Part; 5] = [
+pub(crate) const IN_SQLITE: [Part; 6] = [
     Part::Agent,
     Part::Builds,
     Part::Workflows,
     Part::People,
     Part::Access,
+    Part::Looking,
 ];
-pub(crate) const IN_POSTGRES: [Part; 4] =
-    [Part::Workflows, Part::People, Part::Access, Part::Pages];
+pub(crate) const IN_POSTGRES: [Part; 5] = [
+    Part::Workflows,
+    Part::People,
+    Part::Access,
+    Part::Pages,
+    Part::Looking,
+];
 
 const WORKFLOW: &str = "graph TD
  A[List] --> E[[Each: Do]]
@@ -68,6 +77,7 @@ impl Opened {
             Part::People => fill_people(&*self.people(), &*self.schedules()).await,
             Part::Access => fill_access(&*self.views(), &*self.tokens()).await,
             Part::Pages => fill_pages(&*self.workflows().await).await,
+            Part::Looking => fill_looking(&*self.workflows().await).await,
         }
     }
 
@@ -80,6 +90,7 @@ impl Opened {
             Part::People => find_people(&*self.people(), &*self.schedules()).await,
             Part::Access => find_access(&*self.views(), &*self.tokens()).await,
             Part::Pages => find_pages(&*self.workflows().await).await,
+            Part::Looking => find_looking(&*self.queries()).await,
         }
     }
 
@@ -112,7 +123,7 @@ macro_rules! ports {
     };
 }
 
-ports!(people: People, schedules: Schedules, views: Views, tokens: Tokens);
+ports!(people: People, queries: Queries, schedules: Schedules, views: Views, tokens: Tokens);
 
 async fn fill_agent(store: &Store) {
     let run = store.begin(&new_run("p.json")).await.unwrap();
@@ -335,4 +346,32 @@ async fn find_pages(store: &dyn flow::Store) {
         assert_eq!(next, std::slice::from_ref(event));
     }
     flow::replay(&all).unwrap();
+}
+
+async fn fill_looking(store: &dyn flow::Store) {
+    let hash = store.keep_workflow("graph TD\n A(Look)\n").await.unwrap();
+    let start = Start {
+        name: Some("looking".to_owned()),
+        tags: vec!["seen".to_owned()],
+        ..Start::new("r3", json!({}))
+    };
+    store.start(&hash, start).await.unwrap().unwrap();
+}
+
+async fn find_looking(queries: &dyn Queries) {
+    for filter in [
+        RunFilter {
+            workflow: Some("looking".to_owned()),
+            ..RunFilter::default()
+        },
+        RunFilter {
+            tag: Some("seen".to_owned()),
+            is_top: true,
+            ..RunFilter::default()
+        },
+    ] {
+        let listed = queries.list_runs(&filter, None, 9).await.unwrap();
+        assert_eq!(listed.len(), 1, "{filter:?}");
+        assert_eq!(listed[0].id, RunId::new("r3"));
+    }
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agent::Clock;
-use store::{Options, People, Postgres, PostgresOptions, Schedules, Scrub, Store, Tokens, Views};
+use store::{Options, People, Postgres, PostgresOptions, Queries, Schedules, Scrub};
+use store::{Store, Tokens, Views};
 
 use crate::cluster::Cluster;
 
@@ -23,9 +24,9 @@ pub(crate) fn now_ms() -> u64 {
 }
 
 /// All the ports of a database.
-pub(crate) trait Database: People + Schedules + Views + Tokens {}
+pub(crate) trait Database: People + Queries + Schedules + Views + Tokens {}
 
-impl<T: People + Schedules + Views + Tokens> Database for T {}
+impl<T: People + Queries + Schedules + Views + Tokens> Database for T {}
 
 /// Where a database is.
 pub(crate) enum Place {

@@ -1,5 +1,6 @@
 //! `drawloom runs list`: the runs of workflows, the newest first.
 
+use app::workflows::{Loom, RunFilter};
 use clap::Args;
 use flow::engine::{RunRow, RunStatus};
 use serde_json::{Value, json};
@@ -11,8 +12,8 @@ use crate::output;
 use crate::session::Session;
 use crate::table;
 
-/// How many runs are looked through for those that a filter wants.
-const LOOKED_MAX: usize = 20_000;
+/// How many rows beside those that are listed are counted.
+pub(crate) const COUNTED_MAX: usize = 1_000;
 
 /// List the runs of workflows, the newest first
 #[derive(Args, Debug)]
@@ -26,7 +27,7 @@ pub(crate) struct List {
     /// Only those of this status: running, paused, completed, failed or cancelled
     #[arg(long, value_name = "STATUS", value_parser = status)]
     status: Option<RunStatus>,
-    /// Only those of workflows with this in their name
+    /// Only those of workflows with this in their title or file name
     #[arg(long, value_name = "NAME")]
     workflow: Option<String>,
     /// Only those with this tag
@@ -52,28 +53,26 @@ impl List {
     pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
         let loom = self.keeping.look(session)?;
         let now_ms = session.surroundings.now_ms as u64;
-        let is_filtered =
-            self.workflow.is_some() || self.tag.is_some() || self.since.is_some() || self.top;
-        let max = if is_filtered { LOOKED_MAX } else { self.limit };
+        let filter = RunFilter {
+            status: self.status,
+            workflow: self.workflow.clone(),
+            tag: self.tag.clone(),
+            since_ms: self.since.map(|span| now_ms.saturating_sub(span)),
+            before_ms: None,
+            is_top: self.top,
+        };
         let mut found: Vec<(RunRow, String)> = Vec::new();
-        for run in loom.runs(self.status, max)? {
-            if found.len() >= self.limit {
-                break;
-            }
-            if !self.wants(&run, now_ms) {
-                continue;
-            }
-            let workflow = loom.workflow(&run)?;
-            let first = workflow.steps().first().map(|step| step.name.as_str());
-            let name = workflow.name().or(first).unwrap_or_default().to_owned();
-            let wanted = self.workflow.as_ref().map(|wanted| wanted.to_lowercase());
-            if wanted.is_none_or(|wanted| name.to_lowercase().contains(&wanted)) {
-                found.push((run, name));
-            }
+        for run in loom.runs(&filter, self.limit)? {
+            let name = name_of(&loom, &run)?;
+            found.push((run, name));
         }
+        let more = match found.len() < self.limit {
+            true => 0,
+            false => loom.count_runs(&filter, self.limit + COUNTED_MAX)? - found.len(),
+        };
         if self.json {
             let listed: Vec<Value> = found.iter().map(document).collect();
-            output::json(&json!({ "runs": listed }))?;
+            output::json(&json!({ "runs": listed, "more": more }))?;
             return Ok(Exit::Done);
         }
         if found.is_empty() {
@@ -81,14 +80,29 @@ impl List {
         }
         let rows = found.iter().map(|(run, name)| row(run, name, now_ms));
         output::styled(&table::render(&rows.collect::<Vec<_>>()))?;
+        if more > 0 {
+            output::say(and_more(more));
+        }
         Ok(Exit::Done)
     }
+}
 
-    fn wants(&self, run: &RunRow, now_ms: u64) -> bool {
-        let is_new = |span: u64| run.created_ms.saturating_add(span) >= now_ms;
-        self.tag.as_ref().is_none_or(|tag| run.tags.contains(tag))
-            && self.since.is_none_or(is_new)
-            && !(self.top && run.parent.is_some())
+/// What a run is called: its workflow's title or file name. Runs of older versions go by the title, or by
+/// their first step.
+pub(crate) fn name_of(loom: &Loom, run: &RunRow) -> Result<String, Trouble> {
+    if let Some(name) = &run.name {
+        return Ok(name.clone());
+    }
+    let workflow = loom.workflow(run)?;
+    let first = workflow.steps().first().map(|step| step.name.as_str());
+    Ok(workflow.name().or(first).unwrap_or_default().to_owned())
+}
+
+/// Says how many rows a list leaves out, as far as they were counted.
+pub(crate) fn and_more(more: usize) -> String {
+    match more >= COUNTED_MAX {
+        true => format!("and {COUNTED_MAX} or more; `--limit` shows them"),
+        false => format!("and {more} more; `--limit` shows them"),
     }
 }
 
@@ -113,7 +127,7 @@ fn row(run: &RunRow, name: &str, now_ms: u64) -> Vec<String> {
 }
 
 /// A time as people write it.
-pub(super) fn when(ms: u64) -> String {
+pub(crate) fn when(ms: u64) -> String {
     let ms = i64::try_from(ms).unwrap_or(i64::MAX);
     let Ok(time) = jiff::Timestamp::from_millisecond(ms) else {
         return String::new();

@@ -7,6 +7,8 @@ mod steer;
 
 use clap::Subcommand;
 
+pub(crate) use list::{COUNTED_MAX, and_more, when};
+
 use crate::exit::{Exit, Trouble};
 use crate::session::Session;
 

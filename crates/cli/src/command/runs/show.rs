@@ -10,7 +10,7 @@ use flow::engine::{Event, RunRow, Spent, TaskKind, TaskRow, TaskStatus, What};
 use flow::{RunId, TaskId, Which, Workflow};
 use serde_json::{Value, json};
 
-use super::list::when;
+use super::list::{name_of, when};
 use crate::command::workflow::{
     Detail, Keeping, Picture, event_json, how_to_answer, is_for_people, place, span, told, width,
 };
@@ -50,6 +50,7 @@ pub(crate) struct Show {
 /// What is known of a run.
 struct Story {
     run: RunRow,
+    name: String,
     input: Value,
     workflow: std::sync::Arc<Workflow>,
     tasks: Vec<TaskRow>,
@@ -61,6 +62,7 @@ impl Show {
         let loom = self.keeping.look(session)?;
         let run = loom.find(&self.run)?;
         let story = Story {
+            name: name_of(&loom, &run)?,
             input: loom.input(&run.id)?,
             workflow: loom.workflow(&run)?,
             tasks: loom.tasks(Some(&run.id), Which::All)?,
@@ -99,13 +101,7 @@ impl Show {
 impl Story {
     fn heading(&self, now_ms: u64) -> String {
         let run = &self.run;
-        let of = self.workflow.name().map(|name| format!(" of {name}"));
-        let mut text = format!(
-            "run {}{} is {}",
-            run.id,
-            of.unwrap_or_default(),
-            run.status.name()
-        );
+        let mut text = format!("run {} of {} is {}", run.id, self.name, run.status.name());
         if let Some(reason) = &run.reason {
             let _ = write!(text, ": {reason}");
         }

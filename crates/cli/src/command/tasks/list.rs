@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use app::workflows::Loom;
+use app::workflows::{Loom, TaskFilter};
 use clap::Args;
 use flow::engine::{TaskRow, TaskStatus};
-use flow::{Execution, RunId, Which, Workflow};
+use flow::{Execution, RunId, Workflow};
 use serde_json::json;
 
+use crate::command::runs::{COUNTED_MAX, and_more};
 use crate::command::workflow::{Keeping, span};
 use crate::exit::{Exit, Trouble};
 use crate::live::shown;
@@ -57,22 +58,21 @@ impl List {
     pub(super) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
         let loom = self.keeping.look(session)?;
         let run = self.run.as_deref().map(|run| loom.find(run)).transpose()?;
-        let which = match self.all {
-            true => Which::All,
-            false => Which::Active,
-        };
-        let mut tasks = loom.tasks(run.as_ref().map(|run| &run.id), which)?;
-        tasks.retain(|task| self.status.is_none_or(|status| task.status == status));
-        tasks.retain(|task| !(self.waiting || self.mine) || waits_for_a_person(task));
-        let fitting = tasks.len();
         let me = self.assignee.clone().or(self.mine.then(|| loom.person()));
-        if let Some(me) = &me {
-            let is_anybodys = |task: &TaskRow| self.mine && task.assignee.is_none();
-            tasks.retain(|task| task.assignee.as_ref() == Some(me) || is_anybodys(task));
-        }
-        let others = fitting - tasks.len();
-        let more = tasks.len().saturating_sub(self.limit);
-        tasks.truncate(self.limit);
+        let filter = TaskFilter {
+            run: run.map(|run| run.id),
+            has_ended: self.all,
+            status: self.status,
+            is_waiting: self.waiting || self.mine,
+            assignee: me.clone(),
+            is_anybodys: self.mine,
+        };
+        let tasks = loom.list_tasks(&filter, self.limit)?;
+        let counted = match tasks.len() < self.limit {
+            true => tasks.len(),
+            false => loom.count_tasks(&filter, self.limit + COUNTED_MAX)?,
+        };
+        let more = counted - tasks.len();
         if self.json {
             output::json(&json!({ "tasks": tasks, "more": more }))?;
             return Ok(Exit::Done);
@@ -85,12 +85,25 @@ impl List {
         let rows = tasks.iter().map(|task| row(task, &mut names, now_ms));
         output::styled(&table::render(&rows.collect::<Vec<_>>()))?;
         if more > 0 {
-            output::say(format!("and {more} more; `--limit` shows them"));
+            output::say(and_more(more));
         }
-        if let (true, 1.., Some(me)) = (self.mine, others, me) {
-            output::say(format!(
-                "{others} not for {me} wait as well; `drawloom tasks list --waiting` lists them"
-            ));
+        if self.mine {
+            let all = TaskFilter {
+                assignee: None,
+                ..filter
+            };
+            let others = loom.count_tasks(&all, counted + COUNTED_MAX)? - counted;
+            let is_more = others >= COUNTED_MAX;
+            match others {
+                0 => {}
+                1 => {
+                    output::say("1 task waits for others; `drawloom tasks list --waiting` lists it")
+                }
+                _ => output::say(format!(
+                    "{others}{} tasks wait for others; `drawloom tasks list --waiting` lists them",
+                    if is_more { " or more" } else { "" }
+                )),
+            }
         }
         Ok(Exit::Done)
     }

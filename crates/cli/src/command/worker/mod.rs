@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use app::worker::{Ended, Nobody, Order, Until, Watcher};
+use app::worker::{Ended, Order, PendingWork, Until, Watcher};
 use app::workflows::worker_name;
 use clap::Args;
 use flow::engine::Event;
 
 use crate::answering::Answering;
+use crate::command::runs::when;
 use crate::command::workflow::{Keeping, event_json};
 use crate::exit::{Exit, Trouble};
 use crate::interrupt;
@@ -26,7 +27,7 @@ use crate::session::Session;
 Examples:
   drawloom worker
   drawloom worker --concurrency 4 --lease 60s
-  drawloom worker --until-idle")]
+  drawloom worker --until-idle --max-wait 10m")]
 pub(crate) struct Worker {
     /// How many tasks are done at a time; `workflows.concurrency` if left out
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -40,9 +41,12 @@ pub(crate) struct Worker {
     /// Only tasks of this assignee; may be given often
     #[arg(long, value_name = "NAME")]
     assignee: Vec<String>,
-    /// End when nothing is left to do
+    /// End when nothing can change any more without a person; retries, timers and leases are waited for
     #[arg(long)]
     until_idle: bool,
+    /// With `--until-idle`: wait at most this long for retries, timers and leases, then exit 1
+    #[arg(long, value_name = "TIME", value_parser = wait, requires = "until_idle")]
+    max_wait: Option<Duration>,
     #[command(flatten)]
     answering: Answering,
     #[command(flatten)]
@@ -67,18 +71,20 @@ impl Worker {
                 .unwrap_or(Duration::from_secs(settings.lease_seconds)),
             assignees: self.assignee.clone(),
             until: match self.until_idle {
-                true => Until::Idle,
+                true => Until::Idle {
+                    max_wait: self.max_wait,
+                },
                 false => Until::Stopped,
             },
         };
         let mut lines = Lines;
-        let mut nobody = Nobody;
+        let mut waits = Waits::default();
         let form = Form::from(self.json);
         let watcher: &mut dyn Watcher = match form {
             Form::Json => &mut lines,
             Form::Text => {
                 output::say(format!("worker {} works; Ctrl-C stops it", order.name));
-                &mut nobody
+                &mut waits
             }
         };
         let busy = interrupt::Busy::work();
@@ -87,6 +93,9 @@ impl Worker {
         let ended = ended?;
         // Whoever was asked to stop and has stopped in order has done what it was asked.
         interrupt::obeyed();
+        if let Ended::StillPending(pending) = ended {
+            return Err(still_pending(pending));
+        }
         if form == Form::Text {
             output::say(match ended {
                 Ended::Stopped { given_back: 0 } => "stopped; nothing was left undone".to_owned(),
@@ -94,11 +103,52 @@ impl Worker {
                 Ended::Stopped { given_back } => {
                     format!("stopped; {given_back} tasks were given back")
                 }
-                Ended::Idle | Ended::Settled(_) => "nothing is left to do".to_owned(),
+                _ => "nothing is left to do".to_owned(),
             });
         }
         Ok(Exit::Done)
     }
+}
+
+/// Says once what a worker that would end waits for.
+#[derive(Default)]
+struct Waits {
+    told: Option<u64>,
+}
+
+impl Watcher for Waits {
+    fn events(&mut self, _events: &[Event]) {}
+
+    fn is_looking(&self) -> bool {
+        false
+    }
+
+    fn waiting(&mut self, pending: PendingWork) {
+        let next_ms = pending.next_ms();
+        if std::mem::replace(&mut self.told, next_ms) != next_ms {
+            output::say(format!("waiting for {}", awaited(pending)));
+        }
+    }
+}
+
+/// What will happen next without a person, and when.
+fn awaited(pending: PendingWork) -> String {
+    let kinds = [
+        (pending.ready_ms, "a retry"),
+        (pending.lease_ms, "another worker's lease"),
+        (pending.timer_ms, "a timer"),
+    ];
+    let timed = kinds.into_iter().filter_map(|(at, what)| Some((at?, what)));
+    match timed.min() {
+        Some((at, what)) => format!("{what} at {}", when(at)),
+        None => "nothing".to_owned(),
+    }
+}
+
+fn still_pending(pending: PendingWork) -> Trouble {
+    let message = format!("work is left after `--max-wait`: {}", awaited(pending));
+    Trouble::failed("E_WORK_LEFT", message)
+        .hint("wait longer, or start another worker; nothing is lost")
 }
 
 /// Every event as it is.
@@ -111,6 +161,12 @@ impl Watcher for Lines {
             let _ = output::data(format!("{}\n", event_json(event)).as_bytes());
         }
     }
+}
+
+fn wait(text: &str) -> Result<Duration, String> {
+    let read = flow::Duration::read(text);
+    read.map(|span| Duration::from_millis(span.ms))
+        .ok_or_else(|| "write a time such as 30s or 10m".to_owned())
 }
 
 fn lease(text: &str) -> Result<Duration, String> {

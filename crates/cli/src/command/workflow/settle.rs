@@ -72,7 +72,7 @@ pub(crate) fn settle(
         view.finish();
         let standing = match ended? {
             Ended::Settled(standing) => *standing,
-            Ended::Idle => continue,
+            Ended::Idle | Ended::StillPending(_) => continue,
             Ended::Stopped { .. } => return Ok(stopped(run)),
         };
         match standing {
