@@ -9,6 +9,8 @@ use crate::{Branch, Error, ErrorKind, NewPull, Project, Published, Pull, Readine
 
 /// The label on pull requests that a person has to mend.
 pub const MANUAL_FIX_LABEL: &str = "needs-manual-fix";
+/// The label on pull requests of which no check could judge the work.
+pub const NOT_JUDGED_LABEL: &str = "checks-not-judged";
 /// What stands before the title where the repository has no drafts.
 pub const DRAFT_PREFIX: &str = "[draft] ";
 

@@ -28,6 +28,7 @@ mod repository;
 
 mod disk;
 mod snapshot;
+mod uncommitted;
 mod worktree;
 mod worktrees;
 
@@ -48,7 +49,7 @@ pub use commit::Commit;
 pub use commit_all::{NewCommit, Signing};
 pub use error::{Error, ErrorKind};
 pub use git::{FETCH_TIMEOUT_MAX, Git, LOCAL_TIMEOUT_MAX, fetch_at};
-pub use github::{DRAFT_PREFIX, GitHub, MANUAL_FIX_LABEL};
+pub use github::{DRAFT_PREFIX, GitHub, MANUAL_FIX_LABEL, NOT_JUDGED_LABEL};
 pub use http::ForgeLimits;
 pub use identity::{FALLBACK_EMAIL, FALLBACK_NAME};
 pub use message::{ChangeType, Message, SUBJECT_CHARS_MAX};

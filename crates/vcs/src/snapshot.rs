@@ -51,18 +51,25 @@ impl Snapshot {
         objects: Objects,
     ) -> Result<Self, Error> {
         // In the worktree's metadata: should we die, it goes when the worktree goes.
+        Self::of((&worktree.git, &worktree.admin), paths, objects)
+    }
+
+    /// The files that this git sees, with an index in this folder for as long as it takes.
+    pub(crate) fn of(
+        (git, folder): (&Git, &Path),
+        paths: &Paths,
+        objects: Objects,
+    ) -> Result<Self, Error> {
         let made = tempfile::Builder::new()
             .prefix("drawloom-")
-            .tempdir_in(&worktree.admin);
+            .tempdir_in(folder);
         let dir = made.map_err(|error| {
-            let place = worktree.admin.display();
+            let place = folder.display();
             let message = format!("cannot make a directory in `{place}`: {error}");
             Error::new(ErrorKind::Failed, message)
         })?;
-        let mut git = worktree
-            .git
-            .clone()
-            .variable("GIT_INDEX_FILE", dir.path().join("index"));
+        let index = dir.path().join("index");
+        let mut git = git.clone().variable("GIT_INDEX_FILE", index);
         if objects == Objects::Temporary {
             let call = Call::new([
                 "rev-parse",

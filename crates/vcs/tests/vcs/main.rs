@@ -21,4 +21,5 @@ mod facts;
 mod forge;
 mod patches;
 mod pushing;
+mod uncommitted;
 mod worktrees;
