@@ -42,9 +42,14 @@ impl Atlas {
             .collect()
     }
 
-    /// The files nearest to these, best first, without these: those that import or are imported,
+    /// The files nearest to these that fit, best first, without these: those that import or are imported,
     /// those beside them, and those that matter most for what they are about.
-    pub(crate) fn nearest(&self, paths: &[RelPath], count: usize) -> Vec<RelPath> {
+    pub(crate) fn nearest(
+        &self,
+        paths: &[RelPath],
+        count: usize,
+        fits: impl Fn(&RelPath) -> bool,
+    ) -> Vec<RelPath> {
         let names: Vec<&str> = paths.iter().map(RelPath::as_str).collect();
         let focus = Focus {
             paths: paths.to_vec(),
@@ -60,7 +65,8 @@ impl Atlas {
         let ranked = chosen.shown.iter().map(|(file, _)| &file.path);
         let mut nearest: Vec<RelPath> = Vec::new();
         for path in near.chain(beside.chain(ranked).cloned()) {
-            if nearest.len() < count && !paths.contains(&path) && !nearest.contains(&path) {
+            let is_new = !paths.contains(&path) && !nearest.contains(&path);
+            if nearest.len() < count && is_new && fits(&path) {
                 nearest.push(path);
             }
         }

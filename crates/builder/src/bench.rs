@@ -103,6 +103,8 @@ pub struct Settings {
     pub check_seconds_max: u64,
     /// The checks; those that the project's files tell of if left out.
     pub checks: Option<Vec<Check>>,
+    /// Whether work that no check could judge may be called complete.
+    pub allow_unjudged: bool,
     /// Directories of installed dependencies that a worktree borrows from the checkout.
     pub dependencies: Vec<String>,
 }
@@ -124,6 +126,7 @@ impl Default for Settings {
             repairs_max: 2,
             check_seconds_max: 900,
             checks: None,
+            allow_unjudged: false,
             dependencies: names.map(str::to_owned).to_vec(),
         }
     }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::job::Job;
 use crate::result::Became;
-use crate::validation::{CheckReport, Proven, Verdict};
+use crate::validation::{CheckReport, Judgement, Proven, Verdict};
 use crate::words::fenced;
 
 /// The most residual errors that are listed.
@@ -19,18 +19,14 @@ pub(crate) fn pull_request(job: &Job) -> String {
     let summary = plan.map_or("", |plan| plan.summary.trim());
     let quoted: Vec<String> = job.prompt.lines().map(|line| format!("> {line}")).collect();
     write!(text, "{summary}\n\n{}\n", quoted.join("\n")).ok();
-    let is_draft = job.result.validation_passed == Some(false);
-    if is_draft {
-        text.push_str(
-            "\n**This is a draft.** Checks fail that passed before, and telling the model did not \
-             mend them. It needs a person.\n",
-        );
-    }
+    text.push_str(judgement(job));
     files(&mut text, job);
     checks(&mut text, job);
-    if is_draft {
+    skipped(&mut text, job);
+    if job.result.judgement == Some(Judgement::Failed) {
         residual(&mut text, job);
     }
+    closing_words(&mut text, job);
     review(&mut text, job);
     write!(
         text,
@@ -45,6 +41,38 @@ pub(crate) fn pull_request(job: &Job) -> String {
     )
     .ok();
     text
+}
+
+/// What a reviewer has to know first.
+fn judgement(job: &Job) -> &'static str {
+    let result = &job.result;
+    match (result.is_draft(), result.judgement) {
+        (true, Some(Judgement::NotJudged)) => {
+            "\n**This is a draft, and not judged.** None of the project's checks could run, so \
+             nothing says that it works. Run them before you merge.\n"
+        }
+        (true, _) => {
+            "\n**This is a draft.** Checks fail that passed before, and telling the model did not \
+             mend them. It needs a person.\n"
+        }
+        (false, Some(Judgement::NotJudged)) if !result.validation.is_empty() => {
+            "\n**Not judged.** None of the project's checks could run, and whoever asked for this \
+             allowed that. Run them before you merge.\n"
+        }
+        (false, _) => "",
+    }
+}
+
+/// Tests that do not run any more.
+fn skipped(text: &mut String, job: &Job) {
+    let skipped = &job.result.skipped_tests;
+    if skipped.is_empty() {
+        return;
+    }
+    text.push_str("\n**Tests are turned off.** These lines keep tests from running:\n\n");
+    for line in skipped.iter().take(ERRORS_MAX) {
+        writeln!(text, "- `{}`", line.replace('`', "'")).ok();
+    }
 }
 
 fn files(text: &mut String, job: &Job) {
@@ -121,15 +149,15 @@ fn check_line(check: &CheckReport) -> String {
             "- [x] {name}{command}: fails as it did before ({} failure(s)), nothing new",
             check.old_failures
         ),
-        Verdict::Unjudged => format!(
-            "- [ ] {name}{command}: fails before and after the change without saying how; it judges \
-             nothing"
+        Verdict::NotJudged => format!(
+            "- [ ] {name}{command}: **not judged**, it fails before and after the change: {}",
+            check.because.as_deref().unwrap_or("it does not say why")
         ),
         Verdict::Skipped => format!("- [ ] {name}{command}: was not run"),
     }
 }
 
-/// What is left to mend, and what the model thinks about it.
+/// What is left to mend.
 fn residual(text: &mut String, job: &Job) {
     let errors = &job.result.validation_errors;
     text.push_str("\n## What is left to mend\n\n");
@@ -151,17 +179,23 @@ fn residual(text: &mut String, job: &Job) {
             .ok();
         }
     }
-    if let Some(words) = job.work.last_words.as_deref().map(str::trim)
-        && !words.is_empty()
-    {
-        let quoted: Vec<String> = words.lines().map(|line| format!("> {line}")).collect();
-        write!(
-            text,
-            "\n## What the model suggests\n\n{}\n",
-            quoted.join("\n")
-        )
-        .ok();
-    }
+}
+
+/// The most characters of the model's closing words.
+const WORDS_CHARS_MAX: usize = 4_000;
+
+/// What the model said when it was done, quoted: it is the model's word and not a check's.
+fn closing_words(text: &mut String, job: &Job) {
+    let Some(words) = &job.result.closing_words else {
+        return;
+    };
+    let title = match job.result.judgement {
+        Some(Judgement::Failed) => "What the model suggests",
+        _ => "What the model says about it",
+    };
+    let words: String = words.chars().take(WORDS_CHARS_MAX).collect();
+    let quoted: Vec<String> = words.lines().map(|line| format!("> {line}")).collect();
+    write!(text, "\n## {title}\n\n{}\n", quoted.join("\n")).ok();
 }
 
 fn review(text: &mut String, job: &Job) {

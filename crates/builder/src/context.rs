@@ -3,7 +3,8 @@
 //! Nearer ones come first: those related to the files of the plan, then examples of how such a
 //! thing is done here, then anything else. What does not fit is cut or left out, and said so; the
 //! model can read it with its tools. A plan that names no context gets the nearest neighbours of
-//! its files.
+//! its files. Lock files, generated and binary files are no context, whoever names them: they fill the
+//! budget of every turn and say nothing about how the project is written.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -40,7 +41,8 @@ pub(crate) fn gather(plan: &Plan, tree: &Workspace, atlas: &Atlas, tokens_max: u
     let mut context = Context::default();
     let mut left = tokens_max.saturating_mul(7) / 2;
     for path in ordered(plan, atlas) {
-        let Some(body) = read(tree, &path) else {
+        let body = read(tree, &path).filter(|body| !is_marked_generated(body));
+        let Some(body) = body else {
             context.left_out.push(path);
             continue;
         };
@@ -71,8 +73,8 @@ pub(crate) fn gather(plan: &Plan, tree: &Workspace, atlas: &Atlas, tokens_max: u
             .collect();
         writeln!(
             context.text,
-            "Not shown for want of room (context_max_tokens = {tokens_max}) or because they cannot \
-             be read as text; read what you need: {}",
+            "Not shown for want of room (context_max_tokens = {tokens_max}), or because they are \
+             generated or no text; read what you need: {}",
             names.join(", ")
         )
         .ok();
@@ -111,7 +113,7 @@ fn ordered(plan: &Plan, atlas: &Atlas) -> Vec<RelPath> {
     let targets: Vec<RelPath> = plan.existing().cloned().collect();
     let named = if plan.context_files.is_empty() {
         let touched: Vec<RelPath> = plan.touched().cloned().collect();
-        atlas.nearest(&touched, NEIGHBOURS_MAX)
+        atlas.nearest(&touched, NEIGHBOURS_MAX, |path| !is_made_by_tools(path))
     } else {
         plan.context_files.clone()
     };
@@ -128,7 +130,7 @@ fn ordered(plan: &Plan, atlas: &Atlas) -> Vec<RelPath> {
             let is_neighbour = neighbours.contains(&path);
             (nearness(&path, plan, &touched, is_neighbour), path)
         }))
-        .filter(|(_, path)| seen.insert(path.clone()))
+        .filter(|(_, path)| !is_made_by_tools(path) && seen.insert(path.clone()))
         .collect();
     // Stable: within a tier the plan's own order holds.
     files.sort_by_key(|(nearness, _)| *nearness);
@@ -163,6 +165,70 @@ fn stem(path: &RelPath) -> String {
         return String::new();
     }
     name.to_owned()
+}
+
+/// Names of files that package managers write.
+const LOCK_FILES: [&str; 10] = [
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "pnpm-lock.yaml",
+    "bun.lockb",
+    "go.sum",
+    "go.work.sum",
+    "gradle.lockfile",
+    "packages.lock.json",
+    "Package.resolved",
+    "deno.lock",
+];
+/// Endings of files that programs write, or that are no text.
+const TOOL_ENDINGS: [&str; 27] = [
+    ".lock",
+    ".min.js",
+    ".min.css",
+    ".map",
+    ".snap",
+    ".pb.go",
+    "_pb2.py",
+    "_pb2_grpc.py",
+    ".g.dart",
+    ".designer.cs",
+    ".tsbuildinfo",
+    ".png",
+    ".jpg",
+    ".jpeg",
+    ".gif",
+    ".webp",
+    ".ico",
+    ".pdf",
+    ".zip",
+    ".gz",
+    ".woff",
+    ".woff2",
+    ".ttf",
+    ".wasm",
+    ".so",
+    ".exe",
+    ".sqlite",
+];
+
+/// Whether the name says that a program writes the file, or that it is no text.
+pub(crate) fn is_made_by_tools(path: &RelPath) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    let lower = name.to_ascii_lowercase();
+    LOCK_FILES.contains(&name) || TOOL_ENDINGS.iter().any(|ending| lower.ends_with(ending))
+}
+
+/// How many lines at the beginning may say that a file is generated.
+const MARK_LINES_MAX: usize = 12;
+
+/// Whether the file says that it is generated: Go's `Code generated … DO NOT EDIT`, `@generated`.
+fn is_marked_generated(text: &str) -> bool {
+    text.lines().take(MARK_LINES_MAX).any(|line| {
+        let is_comment = ["//", "#", "/*", "*", "--", "<!--", ";", "\"\"\""]
+            .iter()
+            .any(|mark| line.trim_start().starts_with(mark));
+        is_comment && (line.contains("@generated") || line.contains("DO NOT EDIT"))
+    })
 }
 
 fn read(tree: &Workspace, path: &RelPath) -> Option<String> {

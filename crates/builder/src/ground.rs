@@ -8,15 +8,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent::Cancel;
-use vcs::{Branch, Checkout, Commit, Git, Head, Paths, Repository, Worktree, Worktrees};
+use vcs::{
+    Branch, ChangeType, Checkout, Commit, Git, Head, Message, Paths, Repository, Worktree,
+    Worktrees,
+};
 use workspace::{
-    Change, ChangeSet, Ignored, Kind as FileKind, Ledger, Policy, RelPath, Root, WalkOptions,
-    Workspace, Writes, fs,
+    Change, ChangeSet, Ignored, Kind as FileKind, Ledger, Policy, PolicySettings, RelPath, Root,
+    WalkOptions, Workspace, Writes, fs,
 };
 
 use crate::bench::Bench;
 use crate::error::{Error, Kind};
-use crate::job::{Base, FailureCode, Job, JobId};
+use crate::job::{Base, FailureCode, Job, JobId, StartFrom};
 use crate::plan::Plan;
 use crate::site::Halt;
 
@@ -71,16 +74,16 @@ impl Ground {
         })
     }
 
-    /// The commit a new job starts from.
-    pub(crate) fn base(&self) -> Result<(Base, Vec<String>), Error> {
+    /// The commit a new job starts from, and what is worth knowing about it.
+    pub(crate) fn base(&self, bench: &Bench<'_>, job: &Job) -> Result<(Base, Vec<String>), Error> {
         let facts = self.repository.facts()?;
-        let commit = self.repository.head_commit()?;
+        let mut notes = Vec::new();
+        let commit = self.start(bench, job, &mut notes)?;
         // The branch the user is on, where it is a branch; else the one that work goes back to.
         let branch = match &facts.head {
             Head::Branch(branch, _) => Some(branch.clone()),
             Head::Detached(_) | Head::Unborn(_) => facts.default_branch,
         };
-        let mut notes = Vec::new();
         if facts.submodules {
             notes.push(
                 "The repository has submodules; their directories are empty in the worktree."
@@ -92,6 +95,40 @@ impl Ground {
             branch: branch.map(|branch| branch.to_string()),
         };
         Ok((base, notes))
+    }
+
+    /// The commit that is checked out, or one of the files as they are.
+    fn start(
+        &self,
+        bench: &Bench<'_>,
+        job: &Job,
+        notes: &mut Vec<String>,
+    ) -> Result<Commit, Error> {
+        let head = self.repository.head_commit()?;
+        let changed = uncommitted(&self.repository, bench.policy)?;
+        if changed.is_empty() {
+            return Ok(head);
+        }
+        let (count, names) = (files_text(changed.len()), named(&changed));
+        match job.options.start {
+            StartFrom::LastCommit => {
+                notes.push(format!(
+                    "Uncommitted changes of {count} are not part of this build: {names}. \
+                     `--uncommitted` builds from them."
+                ));
+                Ok(head)
+            }
+            StartFrom::WorkingTree => {
+                let message = Message::new(ChangeType::Chore, "uncommitted changes").body(
+                    &format!("The files as they were when the build {} began.", job.id),
+                );
+                let made = self.repository.commit_uncommitted(changed, &message)?;
+                notes.push(format!(
+                    "The branch begins with a commit of your uncommitted changes of {count}: {names}."
+                ));
+                Ok(made.unwrap_or(head))
+            }
+        }
     }
 
     /// The worktree of a job: the one that is there, or a fresh one. Says whether it is fresh.
@@ -180,6 +217,44 @@ impl Ground {
     }
 }
 
+/// The user's uncommitted changes, without what the policy does not let a model read and without
+/// our own files.
+pub fn uncommitted(
+    repository: &Repository,
+    policy: &PolicySettings,
+) -> Result<Vec<PathBuf>, Error> {
+    let policy = Policy::new(policy)?;
+    let mut changed = repository.uncommitted()?;
+    changed.retain(|path| {
+        let path = path.to_str().and_then(|path| RelPath::parse(path).ok());
+        path.is_some_and(|path| {
+            let mut names = path.names();
+            let is_own = names.any(|name| name == ".drawloom" || name == "drawloom.toml");
+            !is_own && policy.check_read(&path).is_ok()
+        })
+    });
+    Ok(changed)
+}
+
+/// How many files a sentence names.
+const NAMED_MAX: usize = 5;
+
+fn named(paths: &[PathBuf]) -> String {
+    let names = paths.iter().take(NAMED_MAX);
+    let names: Vec<String> = names.map(|path| format!("`{}`", path.display())).collect();
+    match paths.len().saturating_sub(NAMED_MAX) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}
+
+fn files_text(count: usize) -> String {
+    match count {
+        1 => "1 file".to_owned(),
+        count => format!("{count} files"),
+    }
+}
+
 /// The name of the worktree that a job works in.
 pub(crate) fn work_name(id: &JobId) -> String {
     id.as_str().to_owned()
@@ -206,6 +281,11 @@ impl Tree {
     /// Where the project is in it.
     pub(crate) fn path(&self) -> &Path {
         self.workspace.path()
+    }
+
+    /// The dependency folders that lead to the checkout's.
+    pub(crate) fn borrowed(&self) -> &[RelPath] {
+        &self.borrowed
     }
 
     /// The project's paths as git wants them.

@@ -89,6 +89,14 @@ pub struct Options {
     pub task_type: Option<TaskType>,
     /// How far the result goes out.
     pub publish: Publish,
+    /// Which state of the project the build starts from.
+    pub start: StartFrom,
+    /// Whether the plan is approved unseen.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub approve_unseen: bool,
+    /// Whether work that no check could judge may be called complete.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub allow_unjudged: bool,
 }
 
 /// How far a result goes out.
@@ -101,6 +109,17 @@ pub enum Publish {
     PullRequest,
     /// A local branch and a patch file.
     Local,
+}
+
+/// Which state of the project a build starts from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StartFrom {
+    /// The commit that is checked out.
+    #[default]
+    LastCommit,
+    /// The files of the checkout as they are, by way of a commit that no branch has.
+    WorkingTree,
 }
 
 /// The commit a job starts from.
@@ -218,20 +237,16 @@ impl Job {
         let prompt = prompt.into().trim().to_owned();
         let characters = prompt.chars().count();
         let wrong = if characters < PROMPT_CHARS_MIN {
-            Some(format!("less than PROMPT_CHARS_MIN ({PROMPT_CHARS_MIN})"))
+            Some(("at least", PROMPT_CHARS_MIN, "PROMPT_CHARS_MIN"))
         } else if characters > PROMPT_CHARS_MAX {
-            Some(format!("more than PROMPT_CHARS_MAX ({PROMPT_CHARS_MAX})"))
+            Some(("at most", PROMPT_CHARS_MAX, "PROMPT_CHARS_MAX"))
         } else {
             None
         };
-        if let Some(wrong) = wrong {
-            let count = match characters {
-                1 => "1 character".to_owned(),
-                _ => format!("{characters} characters"),
-            };
+        if let Some((bound, limit, name)) = wrong {
             let message = format!(
-                "the prompt has {count}, {wrong}; say in a sentence or two what is \
-                 to be built"
+                "the request is {characters} characters long, and {bound} {limit} fit ({name}); say \
+                 in a sentence or two what to build"
             );
             return Err(Error::new(Kind::Invalid, message));
         }
@@ -341,7 +356,10 @@ mod tests {
     #[test]
     fn a_prompt_that_is_too_short_or_too_long_names_its_limit() {
         let error = job("fix it").unwrap_err().to_string();
-        assert!(error.contains("PROMPT_CHARS_MIN (10)"), "{error}");
+        assert!(
+            error.contains("at least 10 fit (PROMPT_CHARS_MIN)"),
+            "{error}"
+        );
         let error = job(&"x".repeat(PROMPT_CHARS_MAX + 1)).unwrap_err();
         assert!(error.to_string().contains("PROMPT_CHARS_MAX"), "{error}");
         assert!(job("add rate limiting to login").is_ok());

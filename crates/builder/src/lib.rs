@@ -50,14 +50,16 @@ pub mod run;
 
 pub use bench::{Authors, Bench, Outlet, Places, Settings};
 pub use error::{Error, Kind};
+pub use ground::uncommitted;
 pub use job::{
     Base, Change, Failure, FailureCode, Job, JobId, Options, PROMPT_CHARS_MAX, PROMPT_CHARS_MIN,
-    Publish, Work,
+    Publish, StartFrom, Work,
 };
 pub use plan::{FileAction, Plan, PlanFile};
 pub use progress::{BuildObserver, EVENT, Progress};
 pub use result::{
-    Became, BuildCost, BuildResult, ChangedFile, FileDiff, PhaseCost, PlanCoverage, TokenUsage,
+    Became, BuildCost, BuildResult, ChangedFile, DraftReason, FileDiff, PhaseCost, PlanCoverage,
+    TokenUsage,
 };
 pub use role::Role;
 pub use status::{Status, Transition};

@@ -5,7 +5,7 @@ use llm::Usage;
 use serde::{Deserialize, Serialize};
 use workspace::RelPath;
 
-use crate::validation::{CheckReport, Proven};
+use crate::validation::{CheckReport, Judgement, Proven};
 
 /// What came of a job so far. Grows stage by stage; what is not known is left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -24,7 +24,13 @@ pub struct BuildResult {
     pub impacted_tests: Vec<RelPath>,
     /// What became of each check.
     pub validation: Vec<CheckReport>,
-    /// Whether every check passes that passed before. Absent when nothing was checked.
+    /// What the checks say about the build: `passed`, `failed` or `not_judged`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judgement: Option<Judgement>,
+    /// Why the build is a draft, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draft: Option<DraftReason>,
+    /// Whether every check passes that passed before. Absent when nothing was judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validation_passed: Option<bool>,
     /// What is left to mend, one entry for each error.
@@ -32,6 +38,12 @@ pub struct BuildResult {
     /// For a bug fix: whether a test shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proven>,
+    /// What the model said when it was done: what it changed, and what a reviewer should look at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closing_words: Option<String>,
+    /// Lines by which the build turns tests off, as `file:line: text`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skipped_tests: Vec<String>,
     /// How often the model was told what the checks found.
     pub repair_attempts: u32,
     /// Tokens of all calls, planning included.
@@ -68,6 +80,12 @@ impl BuildResult {
         }
     }
 
+    /// Whether the work goes out as a draft.
+    pub fn is_draft(&self) -> bool {
+        // Jobs that were kept before there were reasons only say that checks fail.
+        self.draft.is_some() || self.validation_passed == Some(false)
+    }
+
     /// Takes over what the conversations of the job have used.
     pub fn spent<'t>(&mut self, totals: impl IntoIterator<Item = &'t Totals>) {
         let mut usage = Usage::default();
@@ -82,6 +100,16 @@ impl BuildResult {
         self.token_usage = TokenUsage::from(usage);
         self.cost = cost;
     }
+}
+
+/// Why a build is a draft.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DraftReason {
+    /// Something fails that passed before, and telling the model did not help.
+    ChecksFailed,
+    /// There are checks, and none of them could run.
+    NotJudged,
 }
 
 /// A file that was made, changed, moved or deleted.

@@ -22,6 +22,7 @@ use crate::stage::saving::Rescue;
 use crate::stage::validating::{Next, State};
 use crate::stage::{generating, planning, publishing, repairing, reviewing, saving, validating};
 use crate::status::Status;
+use crate::validation::baseline;
 
 /// Makes a plan for a job, from `queued` or `planning` to `plan_ready` or an end.
 pub async fn plan(
@@ -123,7 +124,7 @@ async fn validate_and_review(
     let result = reviewing::review(site, ground, yard, &judged).await?;
     let (status, step) = match (site.job.options.dry_run, judged.next) {
         (false, _) => (Status::Publishing, Step::More),
-        (true, Next::Draft) => (Status::CompletedDraft, Step::Done),
+        (true, Next::Draft | Next::NotJudged) => (Status::CompletedDraft, Step::Done),
         (true, Next::Finish | Next::Repair) => (Status::Completed, Step::Done),
     };
     site.keep(status, &message, |job| {
@@ -193,7 +194,7 @@ async fn end(site: &mut Site<'_>, ended: Result<(), Halt>) -> Result<Job, Error>
     let ground = &Ground::open(site.bench, &site.cancel)?;
     let halt = match ended {
         Ok(()) => {
-            ground.remove(&site.job.id)?;
+            clear(site, ground)?;
             return Ok(site.job.clone());
         }
         Err(halt) => halt,
@@ -203,6 +204,9 @@ async fn end(site: &mut Site<'_>, ended: Result<(), Halt>) -> Result<Job, Error>
         Halt::Interrupted => site.check().await.err().unwrap_or(Halt::Interrupted),
         halt => halt,
     };
+    if !matches!(halt, Halt::Broken(_)) {
+        account(site).await;
+    }
     let settled = match halt {
         Halt::Failed(code, message) => {
             let saved = save(site, ground, Rescue::Branch).await;
@@ -229,7 +233,7 @@ async fn end(site: &mut Site<'_>, ended: Result<(), Halt>) -> Result<Job, Error>
     };
     match settled {
         Ok(()) | Err(Halt::Cancelled) => {
-            ground.remove(&site.job.id)?;
+            clear(site, ground)?;
             Ok(site.job.clone())
         }
         Err(Halt::Broken(error)) => Err(error),
@@ -238,13 +242,26 @@ async fn end(site: &mut Site<'_>, ended: Result<(), Halt>) -> Result<Job, Error>
     }
 }
 
+/// Counts what was paid for, also for a plan that could not be used. A store that fails here fails at
+/// the next step as well, and says so there.
+async fn account(site: &mut Site<'_>) {
+    if let Ok(totals) = crate::talk::totals(site).await {
+        site.store(|job| job.result.spent(&totals)).await.ok();
+    }
+}
+
+/// Removes what a job needed only while it was worked on.
+fn clear(site: &Site<'_>, ground: &Ground) -> Result<(), Error> {
+    ground.remove(&site.job.id)?;
+    baseline::forget(&site.bench.places.cache, &site.job.id)?;
+    Ok(())
+}
+
 /// Keeps what a job has written, if it has written anything.
 async fn save(site: &mut Site<'_>, ground: &Ground, how: Rescue) -> Result<(), Halt> {
     if site.job.plan.is_none() || !ground.has_worktree(&site.job.id)? {
         return Ok(());
     }
-    let totals = crate::talk::totals(site).await?;
-    site.store(|job| job.result.spent(&totals)).await?;
     let yard = generating::worktree(site, ground).await?;
     saving::rescue(site, ground, &yard, how).await
 }

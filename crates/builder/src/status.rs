@@ -159,6 +159,10 @@ impl Transition {
         if from.may_become(to) {
             return Ok(Transition { from, to });
         }
+        if from == to {
+            let message = format!("the build is `{from}` already; there is nothing to do");
+            return Err(Error::new(Kind::Conflict, message));
+        }
         let next: Vec<&str> = from.next().iter().map(|status| status.as_str()).collect();
         let hint = if next.is_empty() {
             "it has come to its end; start another build".to_owned()
@@ -167,7 +171,7 @@ impl Transition {
         };
         Err(Error::new(
             Kind::Conflict,
-            format!("the job is `{from}` and cannot become `{to}`; {hint}"),
+            format!("the build is `{from}` and cannot become `{to}`; {hint}"),
         ))
     }
 
@@ -222,10 +226,12 @@ mod tests {
         let error = Transition::new(Status::PlanReady, Status::Completed).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the job is `plan_ready` and cannot become `completed`; it can only become \
+            "the build is `plan_ready` and cannot become `completed`; it can only become \
              generating, rejected, cancelled"
         );
         let error = Transition::new(Status::Rejected, Status::Generating).unwrap_err();
         assert!(error.to_string().contains("start another build"), "{error}");
+        let error = Transition::new(Status::Cancelled, Status::Cancelled).unwrap_err();
+        assert!(error.to_string().contains("`cancelled` already"), "{error}");
     }
 }

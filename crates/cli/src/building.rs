@@ -2,7 +2,7 @@
 
 use app::builds::{self, Done, Order};
 use app::{Code, Project};
-use builder::{FailureCode, Job, JobId, Status};
+use builder::{DraftReason, FailureCode, Job, JobId, Status};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -97,11 +97,14 @@ fn next_steps(job: &Job) -> Vec<String> {
 }
 
 /// The exit code of a build: 0 as long as nothing went wrong, also while a plan waits; 1 for one
-/// that failed or ended as a draft.
+/// that failed or whose checks fail; 3 for one that no check could judge.
 fn ending(job: &Job) -> Result<Exit, Trouble> {
     let id = &job.id;
     match job.status() {
-        Status::CompletedDraft => Ok(Exit::Failed),
+        Status::CompletedDraft => Ok(match job.result.draft {
+            Some(DraftReason::NotJudged) => Exit::NotJudged,
+            Some(DraftReason::ChecksFailed) | None => Exit::Failed,
+        }),
         Status::Cancelled => {
             let message = format!("the build {id} was cancelled");
             Err(Trouble::failed("E_BUILD_CANCELLED", message).hint(format!(

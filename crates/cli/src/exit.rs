@@ -1,4 +1,4 @@
-//! How a command ends: the four exit codes, and every kind of error turned into one of them.
+//! How a command ends: the exit codes, and every kind of error turned into one of them.
 //!
 //! This is the only place that knows which error is which exit code, and how errors of the crates
 //! below become one shape that is printed the same way whatever failed.
@@ -12,6 +12,8 @@ pub(crate) enum Exit {
     Failed = 1,
     /// Questions were printed and wait for `--answers`; nothing else ever ends so.
     AnswersNeeded = 2,
+    /// A build is done and none of its checks could judge it; nothing else ever ends so.
+    NotJudged = 3,
     /// The command line itself is wrong (sysexits' EX_USAGE).
     Usage = 64,
     /// Interrupted by Ctrl-C, as shells expect it (128 + SIGINT).

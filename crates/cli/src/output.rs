@@ -46,7 +46,9 @@ pub(crate) fn data(bytes: &[u8]) -> Result<(), Trouble> {
 pub(crate) fn styled(text: &str) -> Result<(), Trouble> {
     let choice = AutoStream::choice(&io::stdout());
     let text = fitting(text, choice);
-    match io::stdout().is_terminal() {
+    // Colours are for people, wherever the text goes on its way to them: a pager obeys, too.
+    let is_for_people = io::stdout().is_terminal() || choice != ColorChoice::Never;
+    match is_for_people {
         true => data(tamed(&text).as_bytes()),
         false => data(text.as_bytes()),
     }

@@ -1,7 +1,7 @@
 //! A build as people read it: what was asked, the plan, and what came of it.
 
 use builder::validation::{CheckReport, Proven, Verdict};
-use builder::{Became, BuildResult, ChangedFile, FileAction, Job, Plan, Status};
+use builder::{Became, BuildResult, ChangedFile, DraftReason, FileAction, Job, Plan, Status};
 use clap::builder::styling::{AnsiColor, Style};
 use llm::Cost;
 
@@ -37,8 +37,8 @@ pub(crate) fn whole(job: &Job) -> String {
 }
 
 /// How the build stands, in words.
-pub(crate) fn standing(status: Status) -> (Style, &'static str) {
-    match status {
+fn standing(job: &Job) -> (Style, &'static str) {
+    match job.status() {
         Status::Queued => (ODD, "is queued"),
         Status::Planning => (ODD, "is being planned"),
         Status::PlanReady => (ODD, "waits for your decision"),
@@ -47,7 +47,10 @@ pub(crate) fn standing(status: Status) -> (Style, &'static str) {
         Status::Repairing => (ODD, "is being repaired"),
         Status::Publishing => (ODD, "is being published"),
         Status::Completed => (GOOD, "is complete"),
-        Status::CompletedDraft => (BAD, "is a draft: some checks fail"),
+        Status::CompletedDraft => match job.result.draft {
+            Some(DraftReason::NotJudged) => (ODD, "is a draft: no check could judge it"),
+            Some(DraftReason::ChecksFailed) | None => (BAD, "is a draft: some checks fail"),
+        },
         Status::Failed => (BAD, "failed"),
         Status::Rejected => (DIMMED, "was rejected"),
         Status::Cancelled => (DIMMED, "was cancelled"),
@@ -55,7 +58,7 @@ pub(crate) fn standing(status: Status) -> (Style, &'static str) {
 }
 
 fn heading(job: &Job) -> String {
-    let (style, words) = standing(job.status());
+    let (style, words) = standing(job);
     let kind = job
         .task_type()
         .map_or(String::new(), |kind| format!(" {DIMMED}({kind}){DIMMED:#}"));
@@ -128,6 +131,9 @@ fn result_text(job: &Job) -> String {
         .iter()
         .for_each(|check| text.push_str(&check_lines(check)));
     text.push_str(&proof(result));
+    for line in result.skipped_tests.iter().take(NAMES_SHOWN_MAX) {
+        text.push_str(&row("test off", &shown(line)));
+    }
     if let Some(coverage) = &result.plan_coverage {
         let missing = coverage.missing.iter().map(|path| path.as_str());
         text.push_str(&row("not done", &named(missing)));
@@ -143,10 +149,20 @@ fn result_text(job: &Job) -> String {
     ] {
         text.push_str(&row(name, &harmless(value.as_deref().unwrap_or_default())));
     }
+    for line in closing_lines(result) {
+        text.push_str(&row("model", &line));
+    }
     for note in &result.notes {
         text.push_str(&row("note", &harmless(note)));
     }
     text
+}
+
+/// What the model said when it was done, as far as there is room for it.
+fn closing_lines(result: &BuildResult) -> Vec<String> {
+    let words = result.closing_words.as_deref().unwrap_or_default();
+    let lines = words.lines().filter(|line| !line.trim().is_empty());
+    lines.take(LAST_LINES_MAX).map(harmless).collect()
 }
 
 fn file_line(file: &ChangedFile) -> String {
@@ -180,11 +196,28 @@ fn check_lines(check: &CheckReport) -> String {
             ),
         ),
         Verdict::Failed => (BAD, "✗", ", which fails in new ways".to_owned()),
-        Verdict::Unjudged => (ODD, "•", ", which cannot be judged".to_owned()),
+        Verdict::NotJudged => (
+            ODD,
+            "?",
+            format!(
+                ", not judged: {}",
+                shown(
+                    check
+                        .because
+                        .as_deref()
+                        .unwrap_or("it fails before and after")
+                )
+            ),
+        ),
         Verdict::Skipped => (DIMMED, "-", ", not run".to_owned()),
     };
-    let (name, command) = (harmless(&check.name), shown(&check.command));
-    let mut text = format!("{style}{sign}{style:#} {name} {DIMMED}({command}){DIMMED:#}{words}\n");
+    let name = harmless(&check.name);
+    // Rules of the builder itself have no command.
+    let command = match check.command.as_str() {
+        "" => String::new(),
+        command => format!(" {DIMMED}({}){DIMMED:#}", shown(command)),
+    };
+    let mut text = format!("{style}{sign}{style:#} {name}{command}{words}\n");
     for failure in check.new_failures.iter().take(FAILURES_SHOWN_MAX) {
         text.push_str(&format!("    {}\n", shown(failure)));
     }
@@ -256,7 +289,7 @@ fn row(name: &str, value: &str) -> String {
 }
 
 /// The first of some names, and how many more there are.
-fn named<'n>(names: impl Iterator<Item = &'n str>) -> String {
+pub(crate) fn named<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let names: Vec<String> = names.map(harmless).collect();
     let more = names.len().saturating_sub(NAMES_SHOWN_MAX);
     let mut text = names[..names.len() - more].join(", ");

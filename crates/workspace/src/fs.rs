@@ -117,6 +117,14 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
+/// When a file or directory was last changed, in nanoseconds since 1970; `None` when nothing is there.
+#[must_use]
+pub fn changed_ns(path: &Path) -> Option<u128> {
+    let changed = std::fs::metadata(path).ok()?.modified().ok()?;
+    let since = changed.duration_since(std::time::UNIX_EPOCH).ok()?;
+    Some(since.as_nanos())
+}
+
 /// Makes a symlink at `place` that leads to `target`, in a directory that is there. Whatever is at
 /// `place` already is left alone.
 pub fn link(target: &Path, place: &Path) -> Result<(), Error> {

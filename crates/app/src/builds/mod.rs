@@ -188,6 +188,19 @@ pub fn list(project: &Project, status: Option<Status>, count: usize) -> Result<V
     Ok(listed.unwrap_or_default())
 }
 
+/// Files with uncommitted changes, which a build does not see unless it is told to; none where there
+/// is no repository.
+pub fn uncommitted(project: &Project) -> Result<Vec<String>, Error> {
+    let Ok(repository) = vcs::Repository::open(&vcs::Git::at(project.folder())) else {
+        return Ok(Vec::new());
+    };
+    let changed = builder::uncommitted(&repository, &project.settings.agent.policy)?;
+    Ok(changed
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect())
+}
+
 /// The build that a person means: its id, or `last`.
 pub fn find(project: &Project, text: &str) -> Result<JobId, Error> {
     if text != LAST {

@@ -93,6 +93,9 @@ impl<'a> Shop<'a> {
             warnings: Vec::new(),
         };
         shop.tidy().await;
+        if shop.repository.is_ok() {
+            ignore_own_files(project)?;
+        }
         Ok(shop)
     }
 
@@ -189,6 +192,18 @@ fn places(project: &Project, surroundings: &Surroundings) -> Result<Places, Erro
         patches: folder.join(PATCHES_DIR),
         cache: own.join("cache"),
     })
+}
+
+/// What builds keep in the project is not for git, also where nobody ran `drawloom init`. Recipes and
+/// workflows beside it are.
+const OWN_FILES: &str = "/.gitignore\n/drawloom.db*\n/apply/\n/answers/\n/ledger/\n/patches/\n";
+
+fn ignore_own_files(project: &Project) -> Result<(), Error> {
+    let place = project.folder().join(".drawloom/.gitignore");
+    if !fs::exists(&place) {
+        fs::write_atomic(&place, OWN_FILES.as_bytes())?;
+    }
+    Ok(())
 }
 
 /// How much of a digest tells projects apart in a folder's name.

@@ -175,9 +175,8 @@ impl Wanted {
         let job = match self.begun(hands)? {
             None => {
                 let options = Options {
-                    dry_run: false,
-                    task_type: None,
                     publish: self.publish,
+                    ..Options::default()
                 };
                 let order = order(hands, wish, cancel, &mut nobody);
                 builds::plan_as(order, self.id.clone(), &self.prompt, options)?.job
@@ -304,7 +303,8 @@ fn output(job: &BuildJob) -> Value {
     let result = &job.result;
     json!({
         "build": job.id, "status": job.status(), "branch": result.branch, "commit": result.commit,
-        "prUrl": result.pr_url, "validationPassed": result.validation_passed, "plan": job.plan,
+        "prUrl": result.pr_url, "validationPassed": result.validation_passed,
+        "judgement": result.judgement, "plan": job.plan,
     })
 }
 

@@ -156,6 +156,15 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         section: "builder",
+        name: "allow_unjudged",
+        kind: Kind::Flag(|settings, allowed| settings.builder.builds.allow_unjudged = allowed),
+        about: &[
+            "Whether a build is complete although none of its checks could run; else it is a draft.",
+        ],
+        default: "false",
+    },
+    Key {
+        section: "builder",
         name: "dependencies",
         kind: Kind::Texts(|settings, names| settings.builder.builds.dependencies = names),
         about: &[

@@ -36,7 +36,7 @@ pub(crate) async fn begin(site: &mut Site<'_>, ground: &Ground) -> Result<(), Ha
     if site.job.base.is_some() {
         return site.keep(Status::Planning, begun, |_| {}).await;
     }
-    let (base, notes) = ground.base()?;
+    let (base, notes) = ground.base(site.bench, &site.job)?;
     site.keep(Status::Planning, begun, |job| {
         job.base = Some(base);
         notes.into_iter().for_each(|note| job.result.note(note));

@@ -1,18 +1,20 @@
 //! Publishing: commit, branch, push and pull request, each kept before the next is tried.
 
-use vcs::{Branch, MANUAL_FIX_LABEL, NewPull, Purpose, Push, Readiness};
+use vcs::{Branch, MANUAL_FIX_LABEL, NOT_JUDGED_LABEL, NewPull, Purpose, Push, Readiness};
 
 use crate::body;
 use crate::ground::Ground;
 use crate::job::{FailureCode, Publish};
+use crate::result::DraftReason;
 use crate::site::{Halt, Site, blocking, watched};
 use crate::stage::generating::Yard;
 use crate::stage::saving;
 use crate::status::Status;
+use crate::validation::Judgement;
 
 /// Whether the work passes, and so under which name it goes out.
 pub(crate) fn purpose(site: &Site<'_>) -> Purpose {
-    if site.job.result.validation_passed == Some(false) {
+    if site.job.result.is_draft() {
         Purpose::Draft
     } else {
         Purpose::Finished
@@ -77,12 +79,14 @@ pub(crate) async fn finish(site: &mut Site<'_>) -> Result<(), Halt> {
         (None, Some(branch)) => format!(" The branch is `{branch}`."),
         (None, None) => String::new(),
     };
-    let (status, words) = match purpose(site) {
-        Purpose::Finished => (Status::Completed, "The build is complete."),
-        Purpose::Draft => (
-            Status::CompletedDraft,
-            "The build is a draft: some checks fail.",
-        ),
+    let status = match purpose(site) {
+        Purpose::Finished => Status::Completed,
+        Purpose::Draft => Status::CompletedDraft,
+    };
+    let words = match result.draft {
+        _ if status == Status::Completed => "The build is complete.",
+        Some(DraftReason::NotJudged) => "The build is a draft: no check could judge it.",
+        Some(DraftReason::ChecksFailed) | None => "The build is a draft: some checks fail.",
     };
     site.keep(status, &format!("{words}{place}"), |_| {}).await
 }
@@ -157,10 +161,19 @@ async fn open_pull(site: &mut Site<'_>, head: Branch) -> Result<(), Halt> {
 
 fn new_pull(site: &Site<'_>, head: Branch, base: Branch) -> Result<NewPull, Halt> {
     let purpose = purpose(site);
-    let (readiness, labels) = match purpose {
-        Purpose::Finished => (Readiness::Ready, Vec::new()),
-        Purpose::Draft => (Readiness::Draft, vec![MANUAL_FIX_LABEL.to_owned()]),
+    let readiness = match purpose {
+        Purpose::Finished => Readiness::Ready,
+        Purpose::Draft => Readiness::Draft,
     };
+    let result = &site.job.result;
+    let has_checks = !result.validation.is_empty();
+    let label = match (purpose, result.judgement) {
+        // Also where a person allowed it: whoever merges should know.
+        (_, Some(Judgement::NotJudged)) if has_checks => Some(NOT_JUDGED_LABEL),
+        (Purpose::Draft, _) => Some(MANUAL_FIX_LABEL),
+        (Purpose::Finished, _) => None,
+    };
+    let labels = label.map(str::to_owned).into_iter().collect();
     Ok(NewPull {
         title: saving::message(&site.job, purpose)?.subject(),
         body: body::pull_request(&site.job),

@@ -8,12 +8,12 @@ use workspace::{RelPath, Workspace};
 use crate::atlas::{Atlas, Impact};
 use crate::ground::{Ground, Moved};
 use crate::plan::{FileAction, Plan};
-use crate::result::{Became, BuildResult, ChangedFile, FileDiff, PlanCoverage};
+use crate::result::{Became, BuildResult, ChangedFile, DraftReason, FileDiff, PlanCoverage};
 use crate::site::{Halt, Site, blocking};
 use crate::stage::generating::{Yard, plan_of};
-use crate::stage::validating::{Judged, planned_changes};
+use crate::stage::validating::{Judged, Next, planned_changes};
 use crate::talk;
-use crate::validation::Verdict;
+use crate::validation::{Report, Verdict, new_skips};
 use crate::words;
 
 /// Puts together what a reviewer wants to see.
@@ -42,20 +42,37 @@ pub(crate) async fn review(
     result.impacted_files = impact.files;
     result.impacted_tests = impact.tests;
     result.validation.clone_from(&judged.report.checks);
+    result.judgement = Some(judged.report.judgement());
+    result.draft = match judged.next {
+        Next::Draft => Some(DraftReason::ChecksFailed),
+        Next::NotJudged => Some(DraftReason::NotJudged),
+        Next::Finish | Next::Repair => None,
+    };
     result.validation_passed = judged.report.passed();
-    for check in &judged.report.checks {
-        if check.verdict == Verdict::Unjudged {
-            let (name, command) = (&check.name, &check.command);
-            result.note(format!(
-                "The check `{name}` (`{command}`) fails on the untouched project as well, without \
-                 saying how: it judged nothing. See that it can run, or set `builder.checks`."
-            ));
-        }
+    if let Some(note) = not_judged(&judged.report) {
+        result.note(note);
     }
+    result.skipped_tests = new_skips(&changes);
+    let words = site.job.work.last_words.as_deref().map(str::trim);
+    result.closing_words = words.filter(|words| !words.is_empty()).map(str::to_owned);
     result.validation_errors = words::residual(&judged.report);
     result.proof.clone_from(&judged.proof);
     result.spent(&talk::totals(site).await?);
     Ok(result)
+}
+
+/// One sentence about all checks that judged nothing.
+fn not_judged(report: &Report) -> Option<String> {
+    let checks = report.checks.iter();
+    let names = checks.filter(|check| check.verdict == Verdict::NotJudged);
+    let names: Vec<String> = names.map(|check| format!("`{}`", check.name)).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "Not judged: {}. These checks fail on the untouched project as well, without naming a \
+             place. See that they can run here, or set `builder.checks`.",
+            names.join(", ")
+        )
+    })
 }
 
 fn file(moved: &Moved, from: Option<RelPath>) -> ChangedFile {

@@ -8,8 +8,8 @@ use crate::job::Job;
 use crate::result::FileDiff;
 use crate::site::{Halt, Site};
 use crate::stage::generating::{Yard, plan_of};
-use crate::stage::reviewing;
 use crate::stage::validating::planned_changes;
+use crate::stage::{reviewing, validating};
 
 /// The name under which commits say which job made them.
 const TRAILER: &str = "Drawloom-Build";
@@ -64,6 +64,7 @@ pub(crate) async fn rescue(
     yard: &Yard,
     how: Rescue,
 ) -> Result<(), Halt> {
+    validating::put_back_links(site, ground, &yard.tree)?;
     let changes = planned_changes(site, &yard.tree)?;
     if changes.is_empty() || is_saved(site, ground, &yard.tree, &changes)? {
         return Ok(());

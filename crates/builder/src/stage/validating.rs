@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use vcs::{ChangeKind, Paths};
-use workspace::{Grant, RelPath};
+use workspace::{Grant, Kind, RelPath, Root};
 
 use crate::ground::{Ground, Moved, Tree, follows};
 use crate::job::FailureCode;
@@ -11,9 +11,9 @@ use crate::plan::{FileAction, Plan};
 use crate::site::{Halt, Site, blocking, watched};
 use crate::stage::generating::{Yard, commands, plan_of};
 use crate::task_type::Proof;
-use crate::validation::baseline::{Baseline, Shelf};
+use crate::validation::baseline::Baselines;
 use crate::validation::checks::{self, NotRun, Ran, Surroundings};
-use crate::validation::{Check, CheckReport, Proven, Report, Verdict, rules};
+use crate::validation::{Check, CheckReport, Environment, Proven, Report, Verdict, rules};
 
 /// What a round of checks found, and what it means.
 pub(crate) struct Judged {
@@ -31,6 +31,8 @@ pub(crate) enum Next {
     Repair,
     /// Something new fails, and telling the model did not help or did not help enough.
     Draft,
+    /// There are checks and none of them could run, so nobody can say whether the work is right.
+    NotJudged,
 }
 
 /// Whether a worktree is as the job's commit has it.
@@ -42,35 +44,82 @@ pub(crate) enum State {
     WorkedIn,
 }
 
-/// Runs the checks on the untouched tree, unless it is known how they end there.
+/// How the checks end on the untouched tree. Those of which that is not known are run.
 pub(crate) async fn baseline(
     site: &mut Site<'_>,
     ground: &Ground,
     (tree, state): (&Tree, State),
-) -> Result<(), Halt> {
-    if site.job.checks.is_empty() {
-        return Ok(());
+) -> Result<Vec<Ran>, Halt> {
+    let checks = site.job.checks.clone();
+    if checks.is_empty() {
+        return Ok(Vec::new());
     }
-    let shelf = shelf(site, tree)?;
-    if shelf.load().is_some() {
-        return Ok(());
+    let environment = environment(site, tree).await?;
+    let (hash, id) = (tree.base_hash()?, site.job.id.clone());
+    let baselines = Baselines {
+        cache: &site.bench.places.cache,
+        job: &id,
+        tree: &hash,
+        environment: &environment,
+    };
+    let known: Vec<Option<Ran>> = checks.iter().map(|check| baselines.load(check)).collect();
+    let missing: Vec<Check> = checks
+        .iter()
+        .zip(&known)
+        .filter(|(_, known)| known.is_none())
+        .map(|(check, _)| check.clone())
+        .collect();
+    let mut fresh = run_untouched(site, ground, (tree, state), &missing)
+        .await?
+        .into_iter();
+    let mut all = Vec::new();
+    for (check, known) in checks.iter().zip(known) {
+        let ran = match known {
+            Some(ran) => ran,
+            None => {
+                let ran = fresh.next().unwrap_or_default();
+                baselines.save(check, &ran)?;
+                ran
+            }
+        };
+        all.push(ran);
+    }
+    Ok(all)
+}
+
+/// Runs checks on the untouched tree: this one if nobody has worked in it, else another.
+async fn run_untouched(
+    site: &mut Site<'_>,
+    ground: &Ground,
+    (tree, state): (&Tree, State),
+    checks: &[Check],
+) -> Result<Vec<Ran>, Halt> {
+    if checks.is_empty() {
+        return Ok(Vec::new());
     }
     site.say("The checks are run on the untouched project.", None)
         .await?;
-    let checks = site.job.checks.clone();
-    let ran = match state {
+    match state {
         // What the checks build here is used again later.
         State::Untouched => {
-            let ran = run_all(site, &checks, tree).await?;
+            let ran = run_all(site, checks, tree).await?;
             put_back_strays(site, ground, tree)?;
-            ran
+            Ok(ran)
         }
         State::WorkedIn => {
             let untouched = ground.untouched(site.bench, &site.job)?;
-            run_all(site, &checks, &untouched).await?
+            run_all(site, checks, &untouched).await
         }
-    };
-    Ok(shelf.save(&Baseline::new(ran))?)
+    }
+}
+
+/// What the checks run in.
+async fn environment(site: &Site<'_>, tree: &Tree) -> Result<Environment, Halt> {
+    let (commands, checks) = (commands(site)?, site.job.checks.clone());
+    let (workspace, borrowed) = (Arc::clone(&tree.workspace), tree.borrowed().to_vec());
+    let checkout = site.bench.project.to_path_buf();
+    blocking(move || Environment::probe(&commands, &workspace, (&checkout, &borrowed), &checks))
+        .await
 }
 
 /// Runs the checks on the work and decides what comes next.
@@ -84,8 +133,8 @@ pub(crate) async fn validate(
     if changes.is_empty() {
         return nothing_done(site);
     }
-    baseline(site, ground, (&yard.tree, State::WorkedIn)).await?;
-    let (all, before) = (site.job.checks.clone(), before(site, &yard.tree)?);
+    let before = baseline(site, ground, (&yard.tree, State::WorkedIn)).await?;
+    let all = site.job.checks.clone();
     let now = run_all(site, &all, &yard.tree).await?;
     // What checks leave behind is nobody's work.
     put_back_strays(site, ground, &yard.tree)?;
@@ -95,6 +144,7 @@ pub(crate) async fn validate(
             .map(|((check, before), now)| checks::compare(check, before, now))
             .collect(),
     };
+    explain_denials(site, &mut report);
     report.checks.extend(rules(site, ground, yard, &changes)?);
     let proof = proof(site, ground, &changes, (&before, &now)).await?;
     if let Some(Proven::NotProven { because }) = &proof {
@@ -110,6 +160,23 @@ pub(crate) async fn validate(
     })
 }
 
+/// Says of checks that were denied something that the sandbox may be the reason.
+fn explain_denials(site: &Site<'_>, report: &mut Report) {
+    if site.bench.commands.sandbox == exec::sandbox::Requirement::None {
+        return;
+    }
+    for check in &mut report.checks {
+        if let Some(because) = &mut check.because
+            && checks::is_denied(because)
+        {
+            because.push_str(
+                " (the sandbox may forbid it: `drawloom doctor` lists its limits, \
+                 `agent.sandbox.writable` adds folders)",
+            );
+        }
+    }
+}
+
 /// The model is told that it did nothing, as long as telling it may help.
 fn nothing_done(site: &Site<'_>) -> Result<Judged, Halt> {
     let failure = "none of the files of the plan was changed".to_owned();
@@ -122,7 +189,7 @@ fn nothing_done(site: &Site<'_>) -> Result<Judged, Halt> {
             proof: None,
             next: Next::Repair,
         }),
-        Next::Finish | Next::Draft => {
+        Next::Finish | Next::Draft | Next::NotJudged => {
             let message = "the model changed none of the files of the plan, also after it was told; \
                            say more precisely what is to be built, and plan it again";
             Err(Halt::Failed(
@@ -169,6 +236,21 @@ fn put_back_strays(site: &Site<'_>, ground: &Ground, tree: &Tree) -> Result<Vec<
         tree.put_back(&strays, &untouched)?;
     }
     Ok(strays)
+}
+
+/// Puts back files of the plan that a command turned into links: a link leads wherever it likes, and
+/// whoever checks out the branch would follow it.
+pub(crate) fn put_back_links(site: &Site<'_>, ground: &Ground, tree: &Tree) -> Result<(), Halt> {
+    let plan = plan_of(&site.job)?;
+    let root = Root::open(tree.path())?;
+    let is_link = |path: &&RelPath| matches!(root.kind(path), Ok(Some(Kind::Symlink)));
+    let links: Vec<RelPath> = plan.touched().filter(is_link).cloned().collect();
+    if links.is_empty() {
+        return Ok(());
+    }
+    let untouched = ground.untouched(site.bench, &site.job)?;
+    // One that was a link before is the project's own.
+    tree.put_back(&links, &untouched)
 }
 
 async fn note_strays(site: &mut Site<'_>, strays: Vec<RelPath>) -> Result<(), Halt> {
@@ -246,6 +328,14 @@ async fn proof(
     if let Some(verdict) = verdict {
         return Ok(Some(verdict));
     }
+    if let Some(at) = tests
+        .iter()
+        .find(|at| now[**at].is_opaque && before[**at].is_opaque)
+    {
+        let (name, cause) = (&site.job.checks[*at].name, checks::cause(&now[*at]));
+        let because = format!("the check `{name}` could not run: {cause}");
+        return Ok(Some(Proven::NotChecked { because }));
+    }
     let passes = tests.iter().all(|at| {
         let new = crate::validation::new_ones(&before[*at].failures, &now[*at].failures);
         new.is_empty()
@@ -320,22 +410,13 @@ async fn run_all(site: &mut Site<'_>, checks: &[Check], tree: &Tree) -> Result<V
     Ok(all)
 }
 
-fn shelf(site: &Site<'_>, tree: &Tree) -> Result<Shelf, Halt> {
-    let hash = tree.base_hash()?;
-    let cache = &site.bench.places.cache;
-    Ok(Shelf::of(cache, &hash, &site.job.checks))
-}
-
-/// How the checks end on the untouched tree.
-fn before(site: &Site<'_>, tree: &Tree) -> Result<Vec<Ran>, Halt> {
-    let kept = shelf(site, tree)?.load().map(|baseline| baseline.checks);
-    // A cache may be thrown away at any moment; without it every failure is taken for new.
-    Ok(kept.unwrap_or_else(|| vec![Ran::default(); site.job.checks.len()]))
-}
-
 fn next(site: &Site<'_>, report: &Report) -> Next {
     if !report.has_failed() {
-        return Next::Finish;
+        let is_allowed = site.job.options.allow_unjudged || site.bench.settings.allow_unjudged;
+        return match report.judged_nothing() && !is_allowed {
+            true => Next::NotJudged,
+            false => Next::Finish,
+        };
     }
     let (attempts, attempts_max) = (
         site.job.result.repair_attempts,
@@ -370,7 +451,7 @@ pub(crate) fn sentence(report: &Report) -> String {
         ("fail in new ways", failed),
         ("pass", passed),
         ("fail as before", old),
-        ("judge nothing", names(Verdict::Unjudged)),
+        ("not judged", names(Verdict::NotJudged)),
     ] {
         if !which.is_empty() {
             parts.push(format!("{which}: {what}"));

@@ -1,4 +1,8 @@
-//! How the checks end on the untouched tree, kept by what the tree and the checks are.
+//! How the checks end on the untouched tree, kept by what tree, check and environment are.
+//!
+//! One file for each check. What could not be judged is never kept for other builds: the next one
+//! may find the program installed. It is kept for the build at hand, which asks again after each
+//! repair.
 
 use std::path::{Path, PathBuf};
 
@@ -6,63 +10,89 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use workspace::fs;
 
-use super::Check;
 use super::checks::Ran;
+use super::{Check, Environment};
+use crate::job::JobId;
 
 /// Changes when what is kept means something else.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
-/// How each check ended, in their order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Baseline {
+#[derive(Serialize, Deserialize)]
+struct Kept {
     version: u32,
-    pub(crate) checks: Vec<Ran>,
+    ran: Ran,
 }
 
-impl Baseline {
-    pub(crate) fn new(checks: Vec<Ran>) -> Baseline {
-        Baseline {
-            version: VERSION,
-            checks,
-        }
+/// Where the baselines of one build's checks are kept.
+pub(crate) struct Baselines<'a> {
+    pub(crate) cache: &'a Path,
+    pub(crate) job: &'a JobId,
+    /// The name of the tree the build starts from.
+    pub(crate) tree: &'a str,
+    pub(crate) environment: &'a Environment,
+}
+
+impl Baselines<'_> {
+    /// How this check ends on the untouched tree, if that is known. A broken file is as good as none.
+    pub(crate) fn load(&self, check: &Check) -> Option<Ran> {
+        let places = [self.shared(check), self.own(check)];
+        places.iter().find_map(|place| {
+            let text = fs::read_text(place).ok()??;
+            let kept: Kept = serde_json::from_str(&text).ok()?;
+            (kept.version == VERSION).then_some(kept.ran)
+        })
     }
-}
 
-/// Where baselines are kept.
-#[derive(Clone)]
-pub(crate) struct Shelf {
-    place: PathBuf,
-    count: usize,
-}
+    /// Keeps how this check ended: for every build if it judged something, else for this one.
+    pub(crate) fn save(&self, check: &Check, ran: &Ran) -> Result<(), workspace::Error> {
+        let place = if ran.is_opaque {
+            self.own(check)
+        } else {
+            self.shared(check)
+        };
+        let kept = Kept {
+            version: VERSION,
+            ran: ran.clone(),
+        };
+        fs::write_atomic(&place, &serde_json::to_vec(&kept).unwrap_or_default())
+    }
 
-impl Shelf {
-    /// The place of the baseline for these checks on the tree of this name.
-    pub(crate) fn of(cache: &Path, tree: &str, checks: &[Check]) -> Shelf {
+    fn shared(&self, check: &Check) -> PathBuf {
+        self.cache.join(FOLDER).join(self.name(check))
+    }
+
+    fn own(&self, check: &Check) -> PathBuf {
+        own_folder(self.cache, self.job).join(self.name(check))
+    }
+
+    fn name(&self, check: &Check) -> String {
         let mut hasher = Sha256::new();
-        hasher.update(tree);
-        hasher.update(serde_json::to_vec(checks).unwrap_or_default());
+        for part in [self.tree, self.environment.as_str()] {
+            hasher.update(part.len().to_le_bytes());
+            hasher.update(part);
+        }
+        hasher.update(serde_json::to_vec(check).unwrap_or_default());
         let digest = hasher.finalize();
         let name: String = digest
             .iter()
             .take(16)
             .map(|byte| format!("{byte:02x}"))
             .collect();
-        Shelf {
-            place: cache.join("baselines").join(format!("{name}.json")),
-            count: checks.len(),
-        }
+        format!("{name}.json")
     }
+}
 
-    /// What is kept, if it can be read and fits. A file that is broken is as good as none.
-    pub(crate) fn load(&self) -> Option<Baseline> {
-        let text = fs::read_text(&self.place).ok()??;
-        let baseline: Baseline = serde_json::from_str(&text).ok()?;
-        (baseline.version == VERSION && baseline.checks.len() == self.count).then_some(baseline)
+/// Forgets what was kept for one build alone.
+pub(crate) fn forget(cache: &Path, job: &JobId) -> Result<(), workspace::Error> {
+    let folder = own_folder(cache, job);
+    if fs::is_dir(&folder) {
+        fs::remove_tree(&folder)?;
     }
+    Ok(())
+}
 
-    /// Keeps it.
-    pub(crate) fn save(&self, baseline: &Baseline) -> Result<(), workspace::Error> {
-        let text = serde_json::to_vec(baseline).unwrap_or_default();
-        fs::write_atomic(&self.place, &text)
-    }
+const FOLDER: &str = "baselines";
+
+fn own_folder(cache: &Path, job: &JobId) -> PathBuf {
+    cache.join(FOLDER).join("builds").join(job.as_str())
 }

@@ -6,9 +6,9 @@ use agent::Cancel;
 use agent::tools::CommandSettings;
 use exec::{Invocation, Status};
 use serde::{Deserialize, Serialize};
-use workspace::Workspace;
+use workspace::{RelPath, Workspace, fs};
 
-use super::failures::{self, Failures, Reading};
+use super::failures::{self, Failures, Places, Reading};
 use super::{Check, CheckReport, Verdict};
 
 /// How much of a check's output is read for failures.
@@ -29,6 +29,9 @@ pub(crate) struct Ran {
     pub(crate) timed_out: bool,
     /// What failed; empty if it passed.
     pub(crate) failures: Failures,
+    /// Where each of them is, with line numbers.
+    #[serde(default)]
+    pub(crate) places: Places,
     /// Whether nothing was understood of what it said, and it is one failure as a whole.
     pub(crate) is_opaque: bool,
     /// What it said, shortened.
@@ -73,6 +76,7 @@ pub(crate) fn run(
         return Err(NotRun::Cancelled);
     }
     let said = format!("{}\n{}", outcome.stdout_text(), outcome.stderr_text());
+    let said = without_root(&said, tree);
     let passed = outcome.is_success();
     let timed_out = outcome.status == Status::TimedOut;
     let reading = if passed {
@@ -92,6 +96,7 @@ pub(crate) fn run(
         exit_code: outcome.status.code(),
         timed_out,
         failures: failed,
+        places: reading.places,
         is_opaque,
         output: if passed { String::new() } else { tail(&said) },
         duration_ms: u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX),
@@ -104,7 +109,7 @@ fn invocation(
     surroundings: &Surroundings,
     seconds: u64,
 ) -> Result<Invocation, NotRun> {
-    let command = format!("{OWN_OUTPUT}{}", check.run);
+    let command = command_line(tree, &check.cwd, &check.run);
     let invocation = surroundings
         .commands
         .invocation(tree, &command)
@@ -116,16 +121,54 @@ fn invocation(
         .cancel(surroundings.cancel.clone()))
 }
 
+/// The output with paths as they are in the project: every build has a worktree of another name.
+fn without_root(said: &str, tree: &Workspace) -> String {
+    let mut said = said.to_owned();
+    let canonical = fs::canonical(tree.path()).ok();
+    for root in [Some(tree.path().to_path_buf()), canonical]
+        .into_iter()
+        .flatten()
+    {
+        let root = root.display().to_string();
+        said = said.replace(&root, ".");
+    }
+    said
+}
+
+/// The names under which projects keep their Python environment.
+const PYTHON_ENVIRONMENTS: [&str; 2] = [".venv", "venv"];
+
+/// A command line in a folder of the tree, with the project's Python environment switched on.
+pub(crate) fn command_line(tree: &Workspace, cwd: &RelPath, run: &str) -> String {
+    let here = tree.path().join(cwd.as_str());
+    let mut places = [here.as_path(), tree.path()]
+        .into_iter()
+        .flat_map(|folder| PYTHON_ENVIRONMENTS.map(|name| folder.join(name)));
+    let found = places.find(|place| fs::exists(&place.join("bin/python")));
+    let activate = found.map_or(String::new(), |place| {
+        let place = place.display().to_string().replace('\'', "'\\''");
+        format!("VIRTUAL_ENV='{place}'; PATH=\"$VIRTUAL_ENV/bin:$PATH\"; export VIRTUAL_ENV PATH; ")
+    });
+    format!("{OWN_OUTPUT}{activate}{run}")
+}
+
 /// What became of a check, held against how it was before.
 pub(crate) fn compare(check: &Check, before: &Ran, now: &Ran) -> CheckReport {
-    let new_failures = failures::new_ones(&before.failures, &now.failures);
+    let mut new_failures = failures::new_ones(&before.failures, &now.failures);
+    if before.is_opaque && now.is_opaque {
+        // A message about the command itself may have a name in it that is new in every run.
+        new_failures.retain(|new| {
+            let mut known = before.failures.keys();
+            !known.any(|old| failures::differ_in_random_names(old, new))
+        });
+    }
     let all: usize = now.failures.values().map(|count| *count as usize).sum();
     let verdict = if now.passed() {
         Verdict::Passed
     } else if !new_failures.is_empty() {
         Verdict::Failed
     } else if now.is_opaque {
-        Verdict::Unjudged
+        Verdict::NotJudged
     } else {
         Verdict::FailedBefore
     };
@@ -136,12 +179,59 @@ pub(crate) fn compare(check: &Check, before: &Ran, now: &Ran) -> CheckReport {
         exit_code: now.exit_code,
         old_failures: all.saturating_sub(new_failures.len()),
         output: match verdict {
-            Verdict::Failed | Verdict::Unjudged => now.output.clone(),
+            Verdict::Failed | Verdict::NotJudged => now.output.clone(),
             _ => String::new(),
         },
-        new_failures,
+        because: (verdict == Verdict::NotJudged).then(|| cause(now)),
+        new_failures: failures::with_places(new_failures, &now.places),
         duration_ms: now.duration_ms,
     }
+}
+
+/// The words by which a line says why a command could not do its work.
+const CAUSES: [&str; 10] = [
+    "not found",
+    "Permission denied",
+    "Read-only file system",
+    "Operation not permitted",
+    "No module named",
+    "Cannot find",
+    "cannot find",
+    "No such file",
+    "ENOTFOUND",
+    "error:",
+];
+/// The longest cause that is shown.
+const CAUSE_CHARS_MAX: usize = 200;
+
+/// Why a check judged nothing: the line that says so, else the last one.
+pub(crate) fn cause(ran: &Ran) -> String {
+    if ran.timed_out {
+        return "it did not end in time".to_owned();
+    }
+    let lines: Vec<&str> = ran.output.lines().map(str::trim).collect();
+    let mut lines = lines.into_iter().filter(|line| !line.is_empty());
+    let says_why = |line: &&str| CAUSES.iter().any(|cause| line.contains(cause));
+    let found = lines.clone().find(says_why).or_else(|| lines.next_back());
+    match found {
+        Some(line) => line.chars().take(CAUSE_CHARS_MAX).collect(),
+        None => match ran.exit_code {
+            Some(code) => format!("it ends with code {code} and says nothing"),
+            None => "it did not end by itself".to_owned(),
+        },
+    }
+}
+
+/// Whether the reason may be that the sandbox forbids it.
+pub(crate) fn is_denied(because: &str) -> bool {
+    let denials = [
+        "Permission denied",
+        "Read-only file system",
+        "Operation not permitted",
+        "EACCES",
+        "EROFS",
+    ];
+    denials.iter().any(|denial| because.contains(denial))
 }
 
 fn ended(status: Status) -> String {
@@ -208,7 +298,7 @@ mod tests {
         assert_eq!(verdict(&fine, &one), (Verdict::Failed, 1, 0));
         assert_eq!(verdict(&one, &two), (Verdict::Failed, 1, 1));
         assert_eq!(verdict(&two, &one), (Verdict::FailedBefore, 0, 1));
-        assert_eq!(verdict(&opaque, &opaque), (Verdict::Unjudged, 0, 1));
+        assert_eq!(verdict(&opaque, &opaque), (Verdict::NotJudged, 0, 1));
         assert_eq!(verdict(&fine, &opaque), (Verdict::Failed, 1, 0));
         assert_eq!(verdict(&opaque, &one), (Verdict::Failed, 1, 0));
         assert_eq!(compare(&check, &fine, &one).output, "words");

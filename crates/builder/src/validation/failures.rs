@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 /// Failures and how often each is there: the same message may stand twice in one file.
 pub type Failures = BTreeMap<String, u32>;
 
+/// The same failures as people read them, with line and column, in the order of the output.
+pub(crate) type Places = BTreeMap<String, Vec<String>>;
+
 /// The longest identity.
 const IDENTITY_CHARS_MAX: usize = 300;
 /// The most failures that are told apart in one output.
@@ -18,6 +21,7 @@ const FAILURES_MAX: usize = 500;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reading {
     pub(crate) failures: Failures,
+    pub(crate) places: Places,
     /// Whether at least one of them says where it is. The others may be about the command itself:
     /// a program that is missing, a registry that cannot be reached.
     pub(crate) has_places: bool,
@@ -38,6 +42,7 @@ pub(crate) fn reading(output: &str) -> Reading {
     reader.end();
     Reading {
         failures: reader.found,
+        places: reader.places,
         has_places: reader.has_places,
     }
 }
@@ -54,9 +59,72 @@ pub fn new_ones(before: &Failures, now: &Failures) -> Vec<String> {
     new
 }
 
+/// New failures with their places. Of a message that was there before and is there once more, the
+/// last place is taken: nobody can tell which one is new.
+pub(crate) fn with_places(new: Vec<String>, places: &Places) -> Vec<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for identity in &new {
+        *counts.entry(identity).or_default() += 1;
+    }
+    let mut spelled = Vec::new();
+    for (identity, count) in counts {
+        let known = places.get(identity).map_or(&[][..], Vec::as_slice);
+        let first = known.len().saturating_sub(count);
+        spelled.extend(known[first..].iter().cloned());
+        let rest = count.saturating_sub(known.len());
+        spelled.extend(std::iter::repeat_n(identity.to_owned(), rest));
+    }
+    spelled
+}
+
+/// The fewest and the most characters of a name that a program makes up, such as `GxeHI7` in
+/// `targetGxeHI7`.
+const RANDOM_CHARS: std::ops::RangeInclusive<usize> = 4..=40;
+
+/// Whether two messages are the same but for made-up names in paths and for numbers: words at the
+/// same places, each equal or a path of which one part of the same length looks random in both.
+pub(crate) fn differ_in_random_names(old: &str, new: &str) -> bool {
+    let (old, new): (Vec<&str>, Vec<&str>) = (
+        old.split_whitespace().collect(),
+        new.split_whitespace().collect(),
+    );
+    old.len() == new.len()
+        && old
+            .iter()
+            .zip(&new)
+            .all(|(old, new)| is_same_word(old, new))
+}
+
+fn is_same_word(old: &str, new: &str) -> bool {
+    if old == new {
+        return true;
+    }
+    let bare = |word: &str| -> String { word.chars().filter(|c| !c.is_ascii_digit()).collect() };
+    if !old.contains('/') && !old.contains("tmp") {
+        // A process number, a port, a duration.
+        return old.contains(|c: char| c.is_ascii_digit()) && bare(old) == bare(new);
+    }
+    let (old, new): (Vec<char>, Vec<char>) = (old.chars().collect(), new.chars().collect());
+    if old.len() != new.len() {
+        return false;
+    }
+    let first = old.iter().zip(&new).position(|(a, b)| a != b).unwrap_or(0);
+    let last = old.iter().zip(&new).rposition(|(a, b)| a != b).unwrap_or(0);
+    let parts = [&old[first..=last], &new[first..=last]];
+    let is_name = |part: &&[char]| part.iter().all(|c| c.is_ascii_alphanumeric() || *c == '_');
+    let looks_random = |part: &&[char]| {
+        part.iter()
+            .any(|c| c.is_ascii_digit() || c.is_ascii_uppercase())
+    };
+    RANDOM_CHARS.contains(&parts[0].len())
+        && parts.iter().all(is_name)
+        && parts.iter().any(looks_random)
+}
+
 #[derive(Default)]
 struct Reader {
     found: Failures,
+    places: Places,
     has_places: bool,
     /// The message of a compiler that puts the place on a later line.
     message: Option<String>,
@@ -76,17 +144,17 @@ impl Reader {
             return;
         }
         if let Some(name) = failed_test(line) {
-            self.add(name);
-        } else if let Some(error) = located(text) {
+            self.add(name, None);
+        } else if let Some((identity, place)) = located(text) {
             self.end();
-            self.add(error);
+            self.add(identity, Some(place));
         } else if let Some(message) = rust_message(line) {
             self.end();
             self.message = Some(message);
-        } else if let Some(error) = self.listed(line) {
-            self.add(error);
+        } else if let Some((identity, place)) = self.listed(line) {
+            self.add(identity, Some(place));
         } else if is_file(line) {
-            self.file = Some(line.to_owned());
+            self.file = Some(line.trim_start_matches("./").to_owned());
         }
     }
 
@@ -94,7 +162,8 @@ impl Reader {
     fn place(&mut self, place: &str) {
         if let Some(message) = self.message.take() {
             let file = place.split(':').next().unwrap_or_default();
-            self.add(format!("{file}: {message}"));
+            let place = format!("{}: {message}", place.trim());
+            self.add(format!("{file}: {message}"), Some(place));
         }
     }
 
@@ -108,7 +177,7 @@ impl Reader {
     }
 
     /// `  3:5  error  message  rule`, below the name of the file.
-    fn listed(&self, line: &str) -> Option<String> {
+    fn listed(&self, line: &str) -> Option<(String, String)> {
         let file = self.file.as_ref()?;
         let rest = line.strip_prefix("  ")?.trim_start();
         let (place, rest) = rest.split_once(char::is_whitespace)?;
@@ -118,11 +187,22 @@ impl Reader {
             return None;
         }
         let message = rest.trim_start().strip_prefix("error")?;
-        Some(format!("{file}: {}", spaced(message)))
+        let message = spaced(message);
+        Some((
+            format!("{file}: {message}"),
+            format!("{file}:{row}:{column}: {message}"),
+        ))
     }
 
-    fn add(&mut self, identity: String) {
+    fn add(&mut self, identity: String, place: Option<String>) {
         self.has_places = true;
+        let identity = bounded(&identity);
+        if let Some(place) = place {
+            let places = self.places.entry(identity.clone()).or_default();
+            if places.len() < FAILURES_MAX {
+                places.push(bounded(&place));
+            }
+        }
         self.count(identity);
     }
 
@@ -130,9 +210,13 @@ impl Reader {
         if self.found.len() >= FAILURES_MAX && !self.found.contains_key(&identity) {
             return;
         }
-        let identity: String = identity.chars().take(IDENTITY_CHARS_MAX).collect();
+        let identity = bounded(&identity);
         *self.found.entry(identity).or_default() += 1;
     }
+}
+
+fn bounded(text: &str) -> String {
+    text.chars().take(IDENTITY_CHARS_MAX).collect()
 }
 
 /// The name of a test that failed, as the runners print it.
@@ -193,40 +277,58 @@ fn failed_test(line: &str) -> Option<String> {
     None
 }
 
-/// `file:3:5: message`, `file(3,5): error message`, `file:3: error: message`.
-fn located(text: &str) -> Option<String> {
+/// `file:3:5: message`, `file(3,5): error message`, `file:3: error: message`: what it is, and where.
+fn located(text: &str) -> Option<(String, String)> {
     // tsc: `src/a.ts(3,5): error TS2322: …`
     if let Some((place, message)) = text.split_once("): error ")
         && let Some((file, numbers)) = place.rsplit_once('(')
         && numbers.split(',').all(is_number)
         && is_file(file)
     {
-        return Some(format!("{file}: {}", spaced(message)));
+        return Some(spelled(file, &numbers.replace(',', ":"), message));
     }
     let mut parts = text.splitn(4, ':');
-    let (file, row) = (parts.next()?, parts.next()?);
+    let (file, row) = (parts.next()?, parts.next()?.trim());
     let file = file.trim_start_matches("./");
-    if !is_number(row.trim()) || !is_file(file) {
+    if !is_number(row) || !is_file(file) {
         return None;
     }
     let third = parts.next()?;
+    let digits = third.len() - third.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (column, third) = third.split_at(digits);
     let message = match parts.next() {
         // `file:3:5: message`, and tsc's `file:3:5 - error TS2322: message`
-        Some(rest) if starts_with_number(third) => {
-            let third = third.trim_start_matches(|c: char| c.is_ascii_digit());
-            format!("{third}:{rest}")
-        }
         Some(rest) => format!("{third}:{rest}"),
-        None if starts_with_number(third) => return None,
+        None if digits > 0 => return None,
         None => third.to_owned(),
     };
     let message = message.trim_start_matches([':', ' ', '-']);
-    if message.is_empty() || message.starts_with("note:") || message.starts_with("warning:") {
+    let first = message.split_whitespace().next().unwrap_or_default();
+    if message.is_empty() || is_remark(first) {
         return None;
     }
     let message = message.strip_prefix("error:").unwrap_or(message);
     let message = message.strip_prefix("error ").unwrap_or(message);
-    Some(format!("{file}: {}", spaced(message)))
+    let numbers = match column {
+        "" => row.to_owned(),
+        column => format!("{row}:{column}"),
+    };
+    Some(spelled(file, &numbers, message))
+}
+
+/// A message without and with its place.
+fn spelled(file: &str, numbers: &str, message: &str) -> (String, String) {
+    let message = spaced(message);
+    (
+        format!("{file}: {message}"),
+        format!("{file}:{numbers}: {message}"),
+    )
+}
+
+/// Whether a message that begins with this word is none about an error: `note:`, `warning:`,
+/// `PytestCacheWarning:`.
+fn is_remark(word: &str) -> bool {
+    word == "note:" || word.to_ascii_lowercase().ends_with("warning:")
 }
 
 /// `error[E0308]: mismatched types`; the place follows on the next line.
@@ -303,7 +405,7 @@ fn plain(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{new_ones, read};
+    use super::{differ_in_random_names, new_ones, read, reading, with_places};
 
     #[track_caller]
     fn check(output: &str, expected: &[&str]) {
@@ -386,5 +488,59 @@ mod tests {
         assert_eq!(new_ones(&before, &now), ["a.py: x"]);
         assert_eq!(new_ones(&before, &before), [""; 0]);
         assert_eq!(new_ones(&now, &before), ["b.py: y"]);
+    }
+    #[test]
+    fn warnings_of_a_test_runner_are_no_failures() {
+        check(
+            "/usr/lib/python3/_pytest/cacheprovider.py:475: PytestCacheWarning: could not create cache path\n",
+            &[],
+        );
+    }
+
+    #[test]
+    fn a_new_failure_is_told_with_its_line() {
+        let output = "a.txt:1:1: bad one\nsrc/a.ts(3,5): error TS2322: Nope\nerror[E0308]: mismatched\n --> src/lib.rs:7:9\n\nb.py:4: error: odd\nb.py:9: error: odd\n";
+        let now = reading(output);
+        let spell = |before: &str| with_places(new_ones(&read(before), &now.failures), &now.places);
+        assert_eq!(
+            spell(""),
+            [
+                "a.txt:1:1: bad one",
+                "b.py:4: odd",
+                "b.py:9: odd",
+                "src/a.ts:3:5: TS2322: Nope",
+                "src/lib.rs:7:9: error[E0308]: mismatched",
+            ]
+        );
+        let known = "a.txt:8:1: bad one\nb.py:4: error: odd\n";
+        assert_eq!(spell(known)[0], "b.py:9: odd");
+    }
+
+    #[test]
+    fn a_message_with_a_made_up_name_is_the_same_message() {
+        let denied =
+            |name: &str| format!("error: Permission denied (os error 13) at path \"/c/{name}\"");
+        let same = [
+            (denied("targetGxeHI7"), denied("targetab12CD")),
+            (denied(".tmpAbCdEf"), denied(".tmpxYzq12")),
+            (
+                "error: cannot lock, held by 4711".to_owned(),
+                "error: cannot lock, held by 88".to_owned(),
+            ),
+        ];
+        for (old, new) in &same {
+            assert!(differ_in_random_names(old, new), "{old} {new}");
+        }
+        let other = [
+            (denied("src/orders.rs"), denied("src/logins.rs")),
+            (denied("target"), denied("targetGxeHI7")),
+            (
+                "error: cannot find Orders".to_owned(),
+                "error: cannot find Logins".to_owned(),
+            ),
+        ];
+        for (old, new) in &other {
+            assert!(!differ_in_random_names(old, new), "{old} {new}");
+        }
     }
 }

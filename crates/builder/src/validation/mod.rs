@@ -3,19 +3,26 @@
 //! Only *new* failures count. What failed before the job fails after it without being the job's
 //! fault; what is compared are identities such as a test's name or a file with a message, not line
 //! numbers, which move.
+//!
+//! A check that cannot run, before and after, has *not judged* the work. That is neither a pass nor a
+//! failure, and [`Report::judgement`] keeps the three apart for the whole build.
 
 pub(crate) mod baseline;
 pub(crate) mod checks;
 mod comments;
 mod detect;
+mod environment;
 mod failures;
 pub(crate) mod rules;
+mod skips;
 
 use serde::{Deserialize, Serialize};
 use workspace::RelPath;
 
 pub use detect::detect;
+pub(crate) use environment::Environment;
 pub use failures::{Failures, new_ones, read as read_failures};
+pub(crate) use skips::new_skips;
 
 /// A check of the project: one command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +65,9 @@ pub struct CheckReport {
     pub new_failures: Vec<String>,
     /// How many failures were there before and still are.
     pub old_failures: usize,
+    /// Why the check judged nothing: what the command said last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
     /// The end of what the command said, where something new failed or nothing could be judged.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
@@ -73,12 +83,25 @@ pub enum Verdict {
     Passed,
     /// It fails, and it failed in the same ways before.
     FailedBefore,
-    /// It fails as it did before, and says nothing that could be told apart: it judges nothing.
-    Unjudged,
+    /// It fails before and after the change without naming a place: it could not run.
+    #[serde(alias = "unjudged")]
+    NotJudged,
     /// It fails in ways that are new.
     Failed,
     /// It was not run, and is not said to have passed.
     Skipped,
+}
+
+/// What the checks say about a whole build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Judgement {
+    /// At least one check judged the work, and nothing fails that passed before.
+    Passed,
+    /// Something fails that passed before.
+    Failed,
+    /// No check could judge the work, or the project has none.
+    NotJudged,
 }
 
 /// Whether a test shows that a bug is fixed.
@@ -110,13 +133,32 @@ impl Report {
             .any(|check| check.verdict == Verdict::Failed)
     }
 
+    /// What the checks say about the build as a whole.
+    pub fn judgement(&self) -> Judgement {
+        let judged =
+            |check: &CheckReport| !matches!(check.verdict, Verdict::Skipped | Verdict::NotJudged);
+        if self.has_failed() {
+            Judgement::Failed
+        } else if self.checks.iter().any(judged) {
+            Judgement::Passed
+        } else {
+            Judgement::NotJudged
+        }
+    }
+
+    /// Whether there were checks and none of them could judge the work. A project without checks
+    /// is another matter: the plan says so before anybody approves it.
+    pub fn judged_nothing(&self) -> bool {
+        !self.checks.is_empty() && self.judgement() == Judgement::NotJudged
+    }
+
     /// Whether everything passes that passed before; `None` where nothing was judged.
     pub fn passed(&self) -> Option<bool> {
-        let judged = self
-            .checks
-            .iter()
-            .any(|check| !matches!(check.verdict, Verdict::Skipped | Verdict::Unjudged));
-        judged.then(|| !self.has_failed())
+        match self.judgement() {
+            Judgement::Passed => Some(true),
+            Judgement::Failed => Some(false),
+            Judgement::NotJudged => None,
+        }
     }
 
     /// Whether there is less to mend than there was: fewer checks fail, or the same fail in fewer

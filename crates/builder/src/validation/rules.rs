@@ -20,6 +20,7 @@ pub(crate) fn failed(name: &str, new_failures: Vec<String>) -> CheckReport {
         exit_code: None,
         new_failures,
         old_failures: 0,
+        because: None,
         output: String::new(),
         duration_ms: 0,
     }

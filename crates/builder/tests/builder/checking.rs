@@ -39,7 +39,7 @@ async fn a_cargo_project_is_built_tested_and_compared_with_before() {
     );
     let told = shop.told(3);
     assert!(
-        told.contains("src/lib.rs: error[E0277]: cannot add `&str` to `i32`"),
+        told.contains("src/lib.rs:2:7: error[E0277]: cannot add `&str` to `i32`"),
         "{told}"
     );
     assert_eq!(

@@ -25,6 +25,7 @@ mod cancelling;
 mod checking;
 mod context;
 mod detecting;
+mod judging;
 mod planning;
 mod publishing;
 mod repairing;

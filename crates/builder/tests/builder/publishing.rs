@@ -178,7 +178,7 @@ async fn a_draft_says_what_passes_what_fails_and_what_is_left() {
         "**This is a draft.**",
         "- [x] lint (`true`)",
         "- [ ] test",
-        "- test: a.txt: it is bad",
+        "- test: a.txt:1:1: it is bad",
         "> Ask whoever wrote the check.",
         "Output of test",
     ] {

@@ -24,8 +24,8 @@ async fn a_repair_that_succeeds_completes_the_job() {
     assert_eq!(job.result.repair_attempts, 1);
     let told = shop.told(3);
     for words in [
-        "a.txt: bad one",
-        "a.txt: bad two",
+        "a.txt:1:1: bad one",
+        "a.txt:2:1: bad two",
         "`test`",
         "All of them are listed",
     ] {
@@ -59,7 +59,7 @@ async fn after_two_repairs_the_work_is_a_draft_with_what_is_left() {
     let job = shop.run(Options::default()).await;
     assert_eq!(job.status(), Status::CompletedDraft, "{:?}", job.error);
     assert_eq!(job.result.repair_attempts, 2);
-    assert_eq!(job.result.validation_errors, ["test: a.txt: bad three"]);
+    assert_eq!(job.result.validation_errors, ["test: a.txt:1:1: bad three"]);
     assert_eq!(job.result.validation_passed, Some(false));
     let told = shop.told(5);
     assert!(
@@ -127,7 +127,7 @@ async fn what_failed_before_does_not_count_wherever_its_line_is_now() {
 
 #[tokio::test]
 async fn a_baseline_is_taken_once_for_a_tree() {
-    let count = "echo x >> \"$COUNT\"; exit 1";
+    let count = "echo x >> \"$COUNT\"; echo 'a.txt:1:1: red before'; exit 1";
     let script = || {
         vec![
             planned("refactor", &[("a.txt", "modify")]),

@@ -211,6 +211,11 @@ impl Shop {
         fs::write(path, text).unwrap();
     }
 
+    pub(crate) fn make_executable(&self, path: &str) {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(self.path(path), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
     pub(crate) fn git(&self, args: &[&str]) -> String {
         git(&self.dir.path().join("project"), args)
     }

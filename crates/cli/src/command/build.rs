@@ -2,7 +2,7 @@
 
 use app::Project;
 use app::builds::{self, Done};
-use builder::{JobId, Options, Publish, Status, TaskType};
+use builder::{JobId, Options, Publish, StartFrom, Status, TaskType};
 use clap::{Args, ValueEnum};
 use dialoguer::Select;
 use dialoguer::theme::ColorfulTheme;
@@ -24,8 +24,9 @@ use crate::{input, interrupt, sheet};
 /// where there is a forge: a draft one if checks still fail. Your checkout is never touched.
 ///
 /// Without a terminal and without `--yes` the command ends when the plan is ready, with exit code 0,
-/// and says how to go on. A build that failed or ended as a draft ends with 1. Everything is kept in
-/// .drawloom/drawloom.db: a build that was interrupted or failed goes on with `--resume`.
+/// and says how to go on. A build that failed, or whose checks fail, ends with 1; one that no check
+/// could judge is a draft and ends with 3. Everything is kept in .drawloom/drawloom.db: a build that was
+/// interrupted or failed goes on with `--resume`.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
@@ -39,7 +40,8 @@ pub(crate) struct Build {
     #[arg(value_name = "SENTENCE", required_unless_present = "resume")]
     prompt: Option<String>,
     /// Go on with a build that was interrupted or failed: its id, or `last`
-    #[arg(long, value_name = "ID", conflicts_with_all = ["prompt", "kind", "dry_run", "no_pr"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["prompt", "kind", "dry_run", "no_pr", "uncommitted",
+        "allow_unjudged"])]
     resume: Option<String>,
     /// What kind of work it is; the plan says if you do not: new-resource, refactor, bugfix,
     /// schema-migration, test-gen or doc-gen
@@ -58,6 +60,12 @@ pub(crate) struct Build {
     /// Keep the branch here: no push, no pull request
     #[arg(long)]
     no_pr: bool,
+    /// Build from your files as they are, uncommitted changes included, instead of the last commit
+    #[arg(long)]
+    uncommitted: bool,
+    /// Call the work complete although none of its checks could run
+    #[arg(long)]
+    allow_unjudged: bool,
     #[command(flatten)]
     hands: Hands,
     /// Print every event as one line of JSON, the result last
@@ -135,17 +143,54 @@ impl Build {
             Some("-") => input::file_text(session, "-".as_ref())?,
             prompt => prompt.unwrap_or_default().to_owned(),
         };
+        let Some(start) = self.start(project)? else {
+            return Err(Trouble::failed("E_CANCELLED", "nothing was begun"));
+        };
         let options = Options {
             dry_run: self.dry_run,
+            start,
+            approve_unseen: self.yes,
             task_type: self.kind.map(TaskType::from),
             publish: match self.no_pr {
                 true => Publish::Local,
                 false => Publish::PullRequest,
             },
+            allow_unjudged: self.allow_unjudged,
         };
         self.say_interrupted(project)?;
         watched(session, project, how, |order| {
             builds::plan(order, &prompt, options)
+        })
+    }
+
+    /// Which state of the project the build starts from. Whoever has uncommitted changes is told, and
+    /// asked at a terminal; `None` if they would rather stop.
+    fn start(&self, project: &Project) -> Result<Option<StartFrom>, Trouble> {
+        if self.uncommitted {
+            return Ok(Some(StartFrom::WorkingTree));
+        }
+        let changed = builds::uncommitted(project)?;
+        if changed.is_empty() || self.form() == Form::Json {
+            return Ok(Some(StartFrom::LastCommit));
+        }
+        output::say(format!(
+            "note: uncommitted changes are not part of this build: {}",
+            sheet::named(changed.iter().map(String::as_str))
+        ));
+        if self.yes || self.plan_only || !output::has_person() {
+            output::say("      `--uncommitted` builds from your files as they are");
+            return Ok(Some(StartFrom::LastCommit));
+        }
+        interrupt::watch();
+        let chosen = Select::with_theme(&ColorfulTheme::default())
+            .with_prompt("Build from what?")
+            .items(["The last commit", "Your files as they are", "Stop"])
+            .default(0)
+            .interact_opt();
+        Ok(match chosen {
+            Ok(Some(0)) => Some(StartFrom::LastCommit),
+            Ok(Some(1)) => Some(StartFrom::WorkingTree),
+            Ok(_) | Err(_) => None,
         })
     }
 
@@ -164,7 +209,8 @@ impl Build {
     }
 
     fn choice(&self, done: &Done) -> Choice {
-        if self.yes {
+        // A build that was begun with `--yes` is gone on with in the same way.
+        if self.yes || (done.job.options.approve_unseen && !self.plan_only) {
             return Choice::Approve;
         }
         let is_asked = !self.plan_only && self.form() == Form::Text && output::has_person();
@@ -186,10 +232,10 @@ fn ask() -> Choice {
         ("Decide later", Choice::Later),
     ];
     let theme = ColorfulTheme::default();
+    // No entry is chosen beforehand: a stray Enter, or the one after a `y`, must not approve.
     let chosen = Select::with_theme(&theme)
-        .with_prompt("What about this plan?")
+        .with_prompt("What about this plan? (arrow keys, then Enter)")
         .items(choices.map(|(words, _)| words))
-        .default(0)
         .interact_opt();
     match chosen {
         Ok(Some(at)) => choices.get(at).map_or(Choice::Later, |(_, choice)| *choice),

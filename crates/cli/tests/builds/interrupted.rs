@@ -51,7 +51,7 @@ fn killed_in_any_status_it_goes_on_and_pays_nothing_twice() {
         let left = yard.last();
         let is_waiting = left["status"] == "plan_ready";
         assert_eq!(left["isInterrupted"], !is_waiting, "{context}: {left}");
-        let result = yard.result("build --resume last --yes --json", 0);
+        let result = yard.result("build --resume last --json", 0);
         assert_eq!(result["status"], "completed", "{context}: {result}");
         let branch = result["result"]["branch"].as_str().unwrap();
         assert_eq!(yard.at(branch, "a.txt"), "good", "{context}");

@@ -19,9 +19,9 @@ fn yard(script: &str) -> Yard {
         "[ai]\nmode = \"command\"\ncommand = \"sh {}\"\n",
         path.display()
     );
-    let rest = settings.split_once("[agent.sandbox]").unwrap().1;
+    let rest = settings.split_once("[builder]").unwrap().1;
     yard.project
-        .write("drawloom.toml", &format!("{ai}\n[agent.sandbox]{rest}"));
+        .write("drawloom.toml", &format!("{ai}\n[builder]{rest}"));
     yard
 }
 
@@ -29,7 +29,7 @@ fn yard(script: &str) -> Yard {
 fn a_program_plans_builds_and_mends_from_the_commit() {
     let yard = yard(
         "if [ \"$planning\" ]; then echo x > stray.txt; echo early > a.txt; echo \"$plan\"; exit; fi\n\
-         case \"$prompt\" in *'a.txt: bad'*) word=good;; *) word=bad;; esac\n\
+         case \"$prompt\" in *'a.txt:1:1: bad'*) word=good;; *) word=bad;; esac\n\
          echo \"$word, after $(head -c 5 a.txt)\" > a.txt\n\
          echo 'not planned' > README.md\necho I did what I could.\n",
     );

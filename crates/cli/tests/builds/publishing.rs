@@ -71,6 +71,8 @@ fn check_result(result: &Value) {
     assert_eq!(result["impactedFiles"], json!([]));
     assert_eq!(result["validationErrors"], json!([]));
     assert_eq!(result["validationPassed"], true);
+    assert_eq!(result["judgement"], "passed");
+    assert_eq!(result["closingWords"], "It is better now.");
     let verdicts: Vec<&Value> = result["validation"]
         .as_array()
         .unwrap()
@@ -101,7 +103,7 @@ fn after_two_repairs_a_labelled_draft_says_what_is_left() {
     assert_eq!(result["status"], "completed_draft", "{result}");
     assert_eq!(
         result["result"]["validationErrors"],
-        json!(["test: a.txt: bad three"])
+        json!(["test: a.txt:1:1: bad three"])
     );
     assert_eq!(result["result"]["repairAttempts"], 2);
     let branch = result["result"]["branch"].as_str().unwrap();
@@ -117,7 +119,7 @@ fn after_two_repairs_a_labelled_draft_says_what_is_left() {
         PROMPT,
         "lint",
         "sh check.sh",
-        "a.txt: bad three",
+        "a.txt:1:1: bad three",
         "The third has to be decided by a person.",
     ] {
         assert!(body.contains(piece), "{piece:?} is not in {body}");
@@ -129,7 +131,7 @@ fn after_two_repairs_a_labelled_draft_says_what_is_left() {
         "is a draft",
         "✓ lint",
         "✗ test",
-        "a.txt: bad three",
+        "a.txt:1:1: bad three",
         "│ a.txt:1:1: bad three",
     ] {
         assert!(shown.out.contains(piece), "{piece:?}: {}", shown.out);
@@ -150,7 +152,7 @@ fn a_repair_that_succeeds_is_a_finished_pull_request() {
     assert_eq!(result["result"]["repairAttempts"], 1);
     assert_eq!(forge.pulls()[0]["draft"], false);
     let told = yard.model.received().last().unwrap().to_string();
-    assert!(told.contains("a.txt: bad one"), "{told}");
+    assert!(told.contains("a.txt:1:1: bad one"), "{told}");
 }
 
 #[test]
@@ -271,4 +273,52 @@ fn cancelled_while_it_is_pushed_a_build_stops_and_opens_nothing() {
     assert_eq!(yard.users(), before, "the checkout was touched");
     let ran = yard.ends("build --resume last", 1);
     assert!(ran.err.contains("was cancelled"), "{}", ran.err);
+}
+
+/// Nothing can be said about the work: exit code, status, body and label say so.
+#[test]
+fn a_build_that_no_check_could_judge_is_a_labelled_draft_and_ends_with_3() {
+    let script = || script(vec![writes("better\n"), Say::Text("Look at the wording.")]);
+    let unjudged = |flags: &str, exit: i32| {
+        let mut yard = Yard::new(script());
+        let settings = yard.project.read("drawloom.toml");
+        let settings = settings.replace("\"true\"", "\"no-such-linter\"");
+        let settings = settings.replace("sh check.sh", "no-such-runner");
+        yard.project.write("drawloom.toml", &settings);
+        let forge = Forge::of(&mut yard);
+        let result = yard.result(&format!("build '{PROMPT}' --yes --json {flags}"), exit);
+        (yard, forge, result)
+    };
+    let (yard, forge, result) = unjudged("", 3);
+    assert_eq!(result["status"], "completed_draft", "{result}");
+    assert_eq!(result["result"]["judgement"], "not_judged");
+    assert_eq!(result["result"]["draft"], "not_judged");
+    assert_eq!(result["result"]["validationPassed"], Value::Null);
+    let pull = &forge.pulls()[0];
+    assert_eq!(pull["draft"], true);
+    assert_eq!(pull["labels"][0]["name"], "checks-not-judged");
+    let body = pull["body"].as_str().unwrap();
+    for piece in [
+        "not judged",
+        "no-such-runner",
+        "not found",
+        "Look at the wording.",
+    ] {
+        assert!(body.contains(piece), "{piece:?} is not in {body}");
+    }
+    let shown = yard.ends("builds show last", 0).out;
+    for piece in [
+        "no check could judge it",
+        "? test (no-such-runner), not judged: ",
+    ] {
+        assert!(shown.contains(piece), "{piece:?} is not in {shown}");
+    }
+    assert_eq!(shown.matches("Not judged: ").count(), 1, "{shown}");
+
+    let (_, forge, result) = unjudged("--allow-unjudged", 0);
+    assert_eq!(result["status"], "completed");
+    assert_eq!(result["result"]["judgement"], "not_judged");
+    let pull = &forge.pulls()[0];
+    assert_eq!(pull["draft"], false);
+    assert_eq!(pull["labels"][0]["name"], "checks-not-judged");
 }

@@ -33,7 +33,7 @@ fn on_terminal(yard: &Yard, line: &str, editor: &str, typed: Value) -> Ran {
 #[test]
 fn a_plan_is_shown_and_approved_and_the_work_is_watched() {
     let yard = Yard::new(well());
-    let typed = json!([["What about this plan?", "\r"]]);
+    let typed = json!([["What about this plan?", format!("{DOWN}\r")]]);
     let line = format!("build '{PROMPT}' --color never");
     let ran = on_terminal(&yard, &line, "true", typed);
     assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);
@@ -61,8 +61,10 @@ fn a_plan_is_shown_and_approved_and_the_work_is_watched() {
 #[test]
 fn a_plan_is_rejected_or_left_for_later() {
     for (keys, status) in [
-        (format!("{DOWN}{DOWN}\r"), "rejected"),
-        (format!("{DOWN}{DOWN}{DOWN}\r"), "plan_ready"),
+        (format!("{DOWN}{DOWN}{DOWN}\r"), "rejected"),
+        (format!("{DOWN}{DOWN}{DOWN}{DOWN}\r"), "plan_ready"),
+        // Nothing is chosen beforehand: neither Enter nor `y` and Enter approve.
+        (format!("\r y\r {DOWN}{DOWN}{DOWN}{DOWN}\r"), "plan_ready"),
     ] {
         let yard = Yard::new(well());
         let typed = json!([["What about this plan?", keys]]);
@@ -88,10 +90,11 @@ fn a_plan_is_edited_until_it_can_be_carried_out() {
     yard.project.write(".drawloom/editor.sh", editor);
     let path = yard.path().join(".drawloom/editor.sh");
     let editor = format!("sh {}", path.display());
+    // The Enter after `y` must not fall upon the menu that follows.
     let typed = json!([
+        ["What about this plan?", format!("{DOWN}{DOWN}\r")],
+        ["Edit it again?", "y\r"],
         ["What about this plan?", format!("{DOWN}\r")],
-        ["Edit it again?", "y"],
-        ["What about this plan?", "\r"],
     ]);
     let line = format!("build '{PROMPT}' --color never");
     let ran = on_terminal(&yard, &line, &editor, typed);
@@ -100,4 +103,49 @@ fn a_plan_is_edited_until_it_can_be_carried_out() {
     assert!(ran.out.contains("nowhere.txt"), "{}", ran.out);
     let branch = yard.last()["result"]["branch"].as_str().unwrap().to_owned();
     assert_eq!(yard.at(&branch, "b.txt"), "b");
+}
+
+#[test]
+fn y_and_enter_after_an_edit_do_not_approve_the_plan() {
+    let yard = Yard::new(well());
+    yard.project.write(
+        ".drawloom/editor.sh",
+        "#!/bin/sh\nsed -i 's/a.txt/nowhere.txt/' \"$1\"\n",
+    );
+    let path = yard.path().join(".drawloom/editor.sh");
+    let typed = json!([
+        ["What about this plan?", format!("{DOWN}{DOWN}\r")],
+        ["Edit it again?", "n\r"],
+        [
+            "What about this plan?",
+            format!("\ry\r{DOWN}{DOWN}{DOWN}{DOWN}\r")
+        ],
+    ]);
+    let editor = format!("sh {}", path.display());
+    let ran = on_terminal(&yard, &format!("build '{PROMPT}'"), &editor, typed);
+    assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);
+    assert_eq!(yard.last()["status"], "plan_ready", "{}", ran.out);
+}
+
+#[test]
+fn a_person_with_uncommitted_changes_is_asked_what_to_build_from() {
+    for (keys, start, first_line) in [
+        ("\r".to_owned(), "last-commit", "start"),
+        (format!("{DOWN}\r"), "working-tree", "edited"),
+    ] {
+        let yard = Yard::new(well());
+        yard.project.write("a.txt", "edited\n");
+        let before = yard.users();
+        let typed = json!([
+            ["Build from what?", keys],
+            ["What about this plan?", format!("{DOWN}\r")],
+        ]);
+        let ran = on_terminal(&yard, &format!("build '{PROMPT}'"), "true", typed);
+        assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);
+        let last = yard.last();
+        assert_eq!(last["options"]["start"], start);
+        let base = last["base"]["commit"].as_str().unwrap();
+        assert_eq!(yard.at(base, "a.txt"), first_line);
+        assert_eq!(yard.users(), before);
+    }
 }

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::model::{Format, Model, Say, Script};
 use crate::peer::{Emulator, GitServer, TOKEN};
 use crate::project::{Project, Ran};
-use crate::workshop::{NO_SANDBOX, project, result};
+use crate::workshop::{project, result};
 
 pub(crate) const PROMPT: &str = "say something better in the file";
 /// What is in the prompt of whoever plans, and of whoever builds.
@@ -65,7 +65,7 @@ impl Yard {
         let model = Model::start(Format::OpenAi, script);
         let cache = tempfile::tempdir().unwrap();
         let more = format!(
-            "{NO_SANDBOX}\n[builder]\nfolder = {:?}\n\n[builder.checks]\nlint = \"true\"\n\
+            "[builder]\nfolder = {:?}\n\n[builder.checks]\nlint = \"true\"\n\
              test = \"sh check.sh\"\n\n{settings}",
             cache.path()
         );

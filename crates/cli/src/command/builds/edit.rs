@@ -127,6 +127,8 @@ fn again() -> bool {
     let asked = Confirm::with_theme(&theme)
         .with_prompt("Edit it again?")
         .default(true)
+        // The Enter that people type after `y` belongs to this question and not to the next one.
+        .wait_for_newline(true)
         .interact();
     asked.unwrap_or(false)
 }

@@ -1,0 +1,149 @@
+//! What checks run in: part of the name under which a baseline is kept.
+//!
+//! How a check ends on an untouched tree depends on more than the tree: on the sandbox, on `PATH`, on
+//! the compilers and on the dependencies that are installed. A baseline that was made before `npm
+//! install` would blame the next build for failures that were there all along.
+
+use std::path::Path;
+use std::time::Duration;
+
+use agent::tools::CommandSettings;
+use workspace::{Kind, RelPath, Root, Workspace, fs};
+
+use super::Check;
+use super::checks::command_line;
+
+/// The programs whose version is asked for where a check names them, and how.
+const TOOLS: [(&str, &str); 13] = [
+    ("cargo", "cargo --version; rustc --version"),
+    ("node", "node --version"),
+    ("npm", "node --version; command -v npm"),
+    ("npx", "node --version; command -v npx"),
+    ("pnpm", "node --version; pnpm --version"),
+    ("yarn", "node --version; yarn --version"),
+    ("bun", "bun --version"),
+    ("bunx", "bun --version"),
+    ("python3", "command -v python3; python3 --version"),
+    ("uv", "uv --version"),
+    ("poetry", "poetry --version"),
+    ("go", "go version"),
+    ("mvn", "java -version; command -v mvn"),
+];
+/// How long all versions together may take to be told.
+const VERSIONS_SECONDS_MAX: u64 = 30;
+/// How many levels of a dependency folder are looked at: site-packages of a venv is the third.
+const DEPENDENCY_LEVELS_MAX: usize = 3;
+/// The most directories of one dependency folder that are looked at.
+const DEPENDENCY_DIRS_MAX: usize = 4_000;
+
+/// Everything about the surroundings of checks that may change how they end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Environment(String);
+
+impl Environment {
+    /// Finds out what these checks would run in, in this tree. `dependencies` are folders of the
+    /// checkout that the tree borrows.
+    pub(crate) fn probe(
+        commands: &CommandSettings,
+        tree: &Workspace,
+        (checkout, dependencies): (&Path, &[RelPath]),
+        checks: &[Check],
+    ) -> Environment {
+        let kind = exec::sandbox::probed().choose(commands.sandbox);
+        let sandbox = kind.map_or_else(|error| error.to_string(), |kind| kind.to_string());
+        let mut text = format!(
+            "sandbox {sandbox} network {:?} sockets {:?} writable {:?}\n",
+            commands.network, commands.unix_sockets, commands.writable
+        );
+        text.push_str(&versions(commands, tree, checks));
+        for path in dependencies {
+            let folder = checkout.join(path.as_str());
+            text.push_str(&format!("\n{path}: {}\n", listing(&folder)));
+        }
+        Environment(text)
+    }
+
+    /// The text that becomes part of a baseline's name.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// `PATH` and the versions of the tools that the checks name, as the sandbox sees them.
+fn versions(commands: &CommandSettings, tree: &Workspace, checks: &[Check]) -> String {
+    let words = |check: &Check| -> Vec<String> {
+        let words = check
+            .run
+            .split(|c: char| c.is_whitespace() || "/;&|()".contains(c));
+        words.map(str::to_owned).collect()
+    };
+    let named: Vec<String> = checks.iter().flat_map(words).collect();
+    let mut script = "printf '%s\\n' \"$PATH\"".to_owned();
+    for (tool, ask) in TOOLS {
+        if named.iter().any(|word| word == tool) {
+            script.push_str("; ");
+            script.push_str(ask);
+        }
+    }
+    let line = command_line(tree, &RelPath::root(), &format!("exec 2>&1; {script}"));
+    let invocation = match commands.invocation(tree, &line) {
+        Ok(invocation) => invocation.timeout(Duration::from_secs(VERSIONS_SECONDS_MAX)),
+        Err(error) => return error.to_string(),
+    };
+    match exec::run(&invocation) {
+        Ok(outcome) => outcome.stdout_text().into_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// The packages of a dependency folder: the names of its directories and when each was changed.
+/// Caches that tools keep there (`.cache`, `__pycache__`) are left out.
+fn listing(folder: &Path) -> String {
+    let Ok(root) = Root::open(folder) else {
+        return "cannot be read".to_owned();
+    };
+    let mut text = String::new();
+    let mut level = vec![RelPath::root()];
+    let mut count = 0;
+    for _ in 0..DEPENDENCY_LEVELS_MAX {
+        let mut next = Vec::new();
+        for dir in &level {
+            let entries = root.list(dir).unwrap_or_default();
+            let dirs = entries.into_iter().filter(|entry| {
+                let name = entry.path.file_name().unwrap_or_default();
+                entry.kind == Kind::Dir && !name.starts_with('.') && name != "__pycache__"
+            });
+            for entry in dirs {
+                count += 1;
+                if count > DEPENDENCY_DIRS_MAX {
+                    return text;
+                }
+                let changed = fs::changed_ns(&folder.join(entry.path.as_str()));
+                text.push_str(&format!("{} {}\n", entry.path, changed.unwrap_or_default()));
+                next.push(entry.path);
+            }
+        }
+        level = next;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::listing;
+
+    #[test]
+    fn a_package_that_is_installed_changes_the_listing_and_a_cache_does_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let make = |path: &str| {
+            let path = dir.path().join(path);
+            workspace::Root::create(&path).unwrap();
+        };
+        make("lib/python3.12/site-packages");
+        let empty = listing(dir.path());
+        make(".cache/vite");
+        assert_eq!(listing(dir.path()), empty);
+        make("lib/python3.12/site-packages/pytest");
+        assert_ne!(listing(dir.path()), empty);
+    }
+}
