@@ -94,12 +94,16 @@ fn first_indent(tokens: &[Token<'_>]) -> usize {
                 text,
                 leading: true,
             } => {
-                let alone = !matches!(
+                let goes_on = matches!(
                     tokens.get(at + 1),
                     Some(Token::Mustache(_) | Token::Text { leading: false, .. })
                 );
-                if !(alone && is_blank(text)) {
-                    return indent_of(text).chars().count();
+                let mut lines = text.split('\n').peekable();
+                while let Some(line) = lines.next() {
+                    let is_last = lines.peek().is_none();
+                    if !is_blank(line) || (is_last && goes_on) {
+                        return indent_of(line).chars().count();
+                    }
                 }
             }
             Token::Tag(tag) if tag.kind == TagKind::Slot => {}
@@ -111,6 +115,22 @@ fn first_indent(tokens: &[Token<'_>]) -> usize {
 }
 
 fn shorten(text: &mut Cow<'_, str>, columns: usize) {
+    if columns == 0 {
+        return;
+    }
+    if text.contains('\n') {
+        let mut shorter = String::with_capacity(text.len());
+        for (number, line) in text.split('\n').enumerate() {
+            if number > 0 {
+                shorter.push('\n');
+            }
+            let indent = indent_of(line);
+            shorter.push_str(without(indent, columns));
+            shorter.push_str(&line[indent.len()..]);
+        }
+        *text = Cow::Owned(shorter);
+        return;
+    }
     match text {
         Cow::Borrowed(text) => {
             let indent = indent_of(text);

@@ -23,6 +23,7 @@ pub(crate) fn lex<'s>(
     limits: &Limits,
 ) -> Result<Vec<Token<'s>>, Fault> {
     let mut lexer = Lexer {
+        whole: text,
         lines: Lines::new(text),
         scanner: Scanner::new(),
         layout,
@@ -43,6 +44,7 @@ pub(crate) fn lex<'s>(
 }
 
 struct Lexer<'s, 'e> {
+    whole: &'s str,
     lines: Lines<'s>,
     scanner: Scanner,
     layout: Layout,
@@ -287,6 +289,9 @@ impl<'s> Lexer<'s, '_> {
     }
 
     fn text_line(&mut self, line: &'s str) -> Result<(), Fault> {
+        if self.joined(line) {
+            return Ok(());
+        }
         let undo = (self.siblings().len(), self.drop_newline);
         self.push_newline();
         let mut rest = Start {
@@ -312,6 +317,33 @@ impl<'s> Lexer<'s, '_> {
         }
         self.push_text(rest.text, leading);
         Ok(())
+    }
+
+    /// Appends a line without interpolations to the text before it. Templates are mostly text, and a
+    /// token for each line of it would take many times the memory of the line.
+    fn joined(&mut self, line: &'s str) -> bool {
+        if self.drop_newline || line.contains("{{") {
+            return false;
+        }
+        let whole = self.whole;
+        let Some(Token::Text {
+            text,
+            leading: true,
+        }) = self.siblings().last_mut()
+        else {
+            return false;
+        };
+        match text {
+            Cow::Borrowed(before) => match contiguous(whole, before, line) {
+                Some(both) => *before = both,
+                None => *text = Cow::Owned(format!("{before}\n{line}")),
+            },
+            Cow::Owned(before) => {
+                before.push('\n');
+                before.push_str(line);
+            }
+        }
+        true
     }
 
     /// Reads the interpolation or comment at `at`, with the text before it.
@@ -442,6 +474,15 @@ impl<'s> Lexer<'s, '_> {
 struct AfterMustache<'s> {
     rest: Start<'s>,
     comment: bool,
+}
+
+/// The two texts as one slice of the template, if only a line feed is between them.
+fn contiguous<'s>(whole: &'s str, before: &str, line: &str) -> Option<&'s str> {
+    let offset_of = |part: &str| part.as_ptr().addr().checked_sub(whole.as_ptr().addr());
+    let (start, next) = (offset_of(before)?, offset_of(line)?);
+    let is_next =
+        start + before.len() + 1 == next && whole.as_bytes().get(next - 1) == Some(&b'\n');
+    is_next.then(|| whole.get(start..next + line.len()))?
 }
 
 /// `@{{ x }}` prints what stands there without the `@`; Edge drops line ends inside.

@@ -9,9 +9,11 @@ use crate::tags::TagKind;
 pub(crate) enum Token<'s> {
     /// The line end before a line of text.
     Newline,
+    /// Part of a line, or lines with line feeds between them.
     Text {
         text: Cow<'s, str>,
-        /// Whether a source line begins here, so that indentation can be taken off.
+        /// Whether a source line begins here, so that indentation can be taken off. Only such a
+        /// text has several lines.
         leading: bool,
     },
     /// `{{ }}` and `{{{ }}}`, which mean the same here.

@@ -25,6 +25,9 @@ const DATA_FOLDERS: [&str; 7] = [
     "snapshots",
 ];
 
+/// Code of others, which keeps their habits.
+const VENDORED: &str = "vendor/oxc_parser/";
+
 pub(crate) struct Tree {
     pub(crate) files: Vec<TextFile>,
     /// Every path, binary files included, and every folder above one.
@@ -51,6 +54,9 @@ impl Tree {
             let folders = path.match_indices('/').map(|(at, _)| path[..at].to_owned());
             paths.extend(folders);
             paths.insert(path.clone());
+            if path.starts_with(VENDORED) {
+                continue;
+            }
             let bytes = std::fs::read(&full).with_context(|| format!("cannot read {path}"))?;
             if let Ok(text) = String::from_utf8(bytes) {
                 files.push(TextFile::new(path, text));

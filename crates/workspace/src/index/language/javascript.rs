@@ -26,6 +26,10 @@ use crate::index::project::Project;
 /// How many lines that cannot be understood are passed over in one text.
 const LINES_PASSED_OVER_MAX: usize = 8;
 
+/// How much memory the attempts to read such a text take together before no more are made.
+const ATTEMPTS_BYTES_MAX: usize = 8 << 20;
+const ATTEMPTS_PER_BYTE: usize = 256;
+
 /// Room for the tree of all but the largest texts, so that it need not grow, and be mapped anew, on
 /// the way there. Only what is touched takes memory.
 const ARENA_BYTES: usize = 4 << 20;
@@ -67,6 +71,9 @@ fn read(arena: &Allocator, name: &str, text: &str) -> Facts {
     let mut mended = text.to_owned();
     let mut failed = parsed;
     for _ in 0..LINES_PASSED_OVER_MAX {
+        if arena.used_bytes() > ATTEMPTS_BYTES_MAX.max(ATTEMPTS_PER_BYTE * text.len()) {
+            break;
+        }
         let place = failed.diagnostics.iter().next();
         let offset = place.and_then(|first| first.labels.first());
         let offset = offset.map_or(0, |label| label.offset() as usize);
