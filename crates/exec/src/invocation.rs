@@ -82,6 +82,13 @@ impl Invocation {
         self
     }
 
+    /// One more variable, beside those of its environment.
+    #[must_use]
+    pub fn variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.env = self.env.set(name, value);
+        self
+    }
+
     /// What the command reads on standard input; nothing when not said.
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {

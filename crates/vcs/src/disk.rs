@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -19,6 +19,8 @@ use crate::{Error, ErrorKind};
 
 /// The most that is read of a file with one line.
 const LINE_BYTES_MAX: u64 = 16 * 1024;
+/// The most that is read of a file of references.
+const SMALL_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// How often a directory is tried to be removed in which somebody writes, and how long between.
 const REMOVE_ATTEMPTS_MAX: u32 = 40;
@@ -51,6 +53,79 @@ pub(crate) fn first_line(path: &Path) -> Option<Vec<u8>> {
     file.take(LINE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
     let line = bytes.split(|byte| *byte == b'\n').next()?;
     Some(line.to_owned())
+}
+
+/// A file of git's or ours that is small by its nature; `None` if there is none.
+pub(crate) fn read_small(path: &Path) -> Option<Vec<u8>> {
+    if !fs::symlink_metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).ok()?;
+    file.take(SMALL_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// The length of a file and when it was written, as a text that changes with them.
+pub(crate) fn stamp(path: &Path) -> Option<String> {
+    let found = fs::symlink_metadata(path).ok()?;
+    let (seconds, nanos) = (found.mtime(), found.mtime_nsec());
+    Some(format!("{} {seconds}.{nanos} {}", found.len(), found.ino()))
+}
+
+/// The files in a directory, in order.
+pub(crate) fn files_in(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten();
+    let entries = entries.filter_map(Result::ok);
+    let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    let mut found: Vec<PathBuf> = files.map(|entry| entry.path()).collect();
+    found.sort();
+    found
+}
+
+/// The files below a directory, in order; links are not followed.
+pub(crate) fn files_below(dir: &Path) -> Vec<PathBuf> {
+    let (mut found, mut pending) = (Vec::new(), vec![dir.to_owned()]);
+    while let Some(dir) = pending.pop() {
+        let entries = fs::read_dir(&dir).into_iter().flatten();
+        for entry in entries.filter_map(Result::ok) {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => pending.push(entry.path()),
+                Ok(_) => found.push(entry.path()),
+                Err(_) => {}
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Makes a directory that only we may look into, with those above it.
+pub(crate) fn make_private_folder(dir: &Path) -> Result<(), Error> {
+    let made = fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(dir);
+    made.map_err(|error| failed("make", dir, &error))
+}
+
+/// A directory with a name of its own, which goes away unless it is kept.
+pub(crate) fn temporary_folder(dir: &Path) -> Result<tempfile::TempDir, Error> {
+    let made = tempfile::Builder::new().prefix(".new-").tempdir_in(dir);
+    made.map_err(|error| failed("write", dir, &error))
+}
+
+/// Gives a finished directory its name. That another process was quicker is fine: both made the same.
+pub(crate) fn persist_folder(made: tempfile::TempDir, place: &Path) -> Result<(), Error> {
+    match fs::rename(made.path(), place) {
+        Ok(()) => {
+            // The name it had is free; nothing is left to remove.
+            drop(made.keep());
+            Ok(())
+        }
+        Err(_) if is_there(place) => Ok(()),
+        Err(error) => Err(failed("make", place, &error)),
+    }
 }
 
 /// A path as git writes it into its files; a relative one is relative to `from`. No link is

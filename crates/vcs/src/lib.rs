@@ -27,6 +27,8 @@ mod remote;
 mod repository;
 
 mod disk;
+mod filtered;
+mod references;
 mod snapshot;
 mod uncommitted;
 mod worktree;
@@ -48,6 +50,7 @@ pub use call::OUTPUT_BYTES_MAX;
 pub use commit::Commit;
 pub use commit_all::{NewCommit, Signing};
 pub use error::{Error, ErrorKind};
+pub use filtered::{GitPlaces, PathVerdict, Refusal, ShownGit, shown_git};
 pub use git::{FETCH_TIMEOUT_MAX, Git, LOCAL_TIMEOUT_MAX, fetch_at};
 pub use github::{DRAFT_PREFIX, GitHub, MANUAL_FIX_LABEL, NOT_JUDGED_LABEL};
 pub use http::ForgeLimits;

@@ -212,7 +212,7 @@ fn is_folder(path: &Path) -> bool {
 }
 
 /// As one entry of a list that is separated by colons.
-fn quoted(path: &str) -> String {
+pub(crate) fn quoted(path: &str) -> String {
     let escaped = path.replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{escaped}\"")
 }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use workspace::{Kind as FileKind, Workspace};
 
 use super::exceptions::Exceptions;
+use super::git_filter::{GitFilter, ShownHistory};
 use super::{arguments, blocking, declare, path, refused};
 use crate::error::{Error, Kind};
 use crate::tool::{Called, Deed, Effect, Fault, Given, Lines, Output, Tool};
@@ -40,6 +41,8 @@ pub struct CommandSettings {
     pub variables: Vec<String>,
     /// The longest a command may take, whatever the model asks for.
     pub timeout_seconds_max: u64,
+    /// Decides what git shows; without one, commands see the repository as it is.
+    pub git: Option<Arc<dyn GitFilter>>,
 }
 
 impl Default for CommandSettings {
@@ -52,6 +55,7 @@ impl Default for CommandSettings {
             hidden: Vec::new(),
             variables: Vec::new(),
             timeout_seconds_max: 30 * 60,
+            git: None,
         }
     }
 }
@@ -75,9 +79,22 @@ impl CommandSettings {
         for path in exceptions.read_only {
             sandbox = sandbox.read_only(path);
         }
+        let mut env = Env::agent(&self.variables);
+        let history = match (&self.git, self.sandbox) {
+            // Without a sandbox nothing is hidden, and another directory would only confuse.
+            (None, _) | (_, Requirement::None) => ShownHistory::default(),
+            (Some(filter), _) => filter.shown(workspace),
+        };
+        sandbox = sandbox.hide_all(history.hidden);
+        if let Some(instead) = history.instead {
+            sandbox = sandbox.read_only(&instead.git_dir);
+            env = env
+                .set("GIT_DIR", instead.git_dir)
+                .set("GIT_WORK_TREE", instead.work_tree);
+        }
         Ok(exec::shell(command)
             .cwd(workspace.path())
-            .env(Env::agent(&self.variables))
+            .env(env)
             .sandbox(sandbox))
     }
 

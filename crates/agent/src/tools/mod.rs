@@ -6,6 +6,7 @@
 mod apply_diff;
 mod exceptions;
 mod execute_command;
+mod git_filter;
 mod insert_content;
 mod list_files;
 mod modify_file;
@@ -27,6 +28,7 @@ use crate::toolset::Toolset;
 
 pub use execute_command::CommandSettings;
 use execute_command::ExecuteCommand;
+pub use git_filter::{GitFilter, InsteadOfGit, ShownHistory};
 
 /// Whether commands may be run, and how.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use exec::{Cancel, Env, OUTPUT_BYTES_MAX, Status};
+use exec::{Cancel, OUTPUT_BYTES_MAX, Status};
 use flow::Step;
 use flow::engine::{FailureClass, Report};
 use serde_json::{Value, json};
@@ -117,12 +117,10 @@ impl Order {
         let invocation = commands
             .invocation(&workspace, &self.line)
             .map_err(|cause| cause.to_string())?;
-        let env = Env::agent(&commands.variables)
-            .set("DRAWLOOM_TASK", &self.task)
-            .set("DRAWLOOM_RUN", &self.run)
-            .set("DRAWLOOM_ATTEMPT", self.attempt.to_string());
         let mut invocation = invocation
-            .env(env)
+            .variable("DRAWLOOM_TASK", &self.task)
+            .variable("DRAWLOOM_RUN", &self.run)
+            .variable("DRAWLOOM_ATTEMPT", self.attempt.to_string())
             .stdin(self.stdin.as_str())
             .timeout(self.timeout)
             .output_bytes_max(OUTPUT_BYTES_MAX)

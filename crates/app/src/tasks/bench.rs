@@ -17,6 +17,7 @@ use workspace::{Ledger, Policy, Root, Workspace};
 use super::asks_a_model;
 use super::clock::SystemClock;
 use super::credentials;
+use super::history::HistoryFilter;
 use crate::ai::{Errand, LEDGER_DIR, Wish, model};
 use crate::settings::Sandbox;
 use crate::{Code, Error, Project, Surroundings};
@@ -136,6 +137,7 @@ pub(crate) fn commands(sandbox: &Sandbox, surroundings: &Surroundings) -> Comman
         hidden,
         writable: credentials::expanded(variable, &sandbox.writable),
         variables: sandbox.env.clone(),
+        git: Some(Arc::new(HistoryFilter::new(surroundings))),
         ..CommandSettings::default()
     }
 }

@@ -6,6 +6,7 @@
 pub(crate) mod bench;
 pub(crate) mod clock;
 mod credentials;
+mod history;
 pub(crate) mod keeping;
 mod named;
 
@@ -25,6 +26,7 @@ use bench::Office;
 use clock::SystemClock;
 use keeping::Archive;
 
+pub use history::HistoryFilter;
 pub use keeping::DATABASE;
 pub use named::plan_beside;
 pub use store::{RunId, RunKind};

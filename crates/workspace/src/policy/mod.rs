@@ -115,6 +115,18 @@ impl Policy {
         })
     }
 
+    /// What the project's lists say about reading, as one text: what is found out under one policy
+    /// does not count under another.
+    #[must_use]
+    pub fn reading_lists(&self) -> String {
+        let denied = self.read_deny.patterns();
+        let allowed = self.read_allow.globs().chain(self.write_allow.globs());
+        let lines = denied
+            .map(|it| format!("-{it}"))
+            .chain(allowed.map(|it| format!("+{it}")));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
     /// As [`Policy::check_read`] for an entry of a directory that may be read:
     /// only what the last name adds is looked at.
     pub(crate) fn check_read_entry(&self, path: &RelPath) -> Result<(), Denial> {

@@ -44,6 +44,10 @@ impl Refusals {
         }
     }
 
+    pub(super) fn patterns(&self) -> impl Iterator<Item = &str> {
+        self.patterns.iter().map(String::as_str)
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.patterns.is_empty()
     }
@@ -89,6 +93,12 @@ impl Exceptions {
         Self {
             exceptions: Vec::new(),
         }
+    }
+
+    /// The globs, as they were written or spelled out.
+    pub(super) fn globs(&self) -> impl Iterator<Item = &str> {
+        let exceptions = self.exceptions.iter();
+        exceptions.flat_map(|exception| exception.paths.iter().map(|path| path.glob().glob()))
     }
 
     /// Whether a refusal of `name`, a part of `path`, is lifted.

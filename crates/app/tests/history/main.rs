@@ -1,0 +1,342 @@
+//! Git in sandboxed commands: no verb prints a version of a file that the policy refuses.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests build their own fixtures, and fail by panicking"
+)]
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Instant;
+
+use agent::tools::{CommandSettings, GitFilter};
+use app::tasks::HistoryFilter;
+use exec::sandbox::{Requirement, probed};
+use workspace::{Limits, Policy, Workspace};
+
+/// In every version of every refused file.
+const SECRET: &str = "CANARY-tracked-secret";
+
+/// Verbs that print content, and ways around them. `$COMMON` is the repository's own directory.
+const VERBS: &[&str] = &[
+    "git show HEAD:.env",
+    "git show HEAD~1:.env",
+    "git show main:cfg/.env.production",
+    "git show :.env.local",
+    "git show stash@{0}:cfg/.env.production",
+    "git show --stat -p",
+    "git log -p --all",
+    "git log -p -g",
+    "git log -p --all -S CANARY",
+    "git whatchanged -p --all",
+    "git grep CANARY HEAD",
+    "git grep CANARY $(git rev-list --all)",
+    "git grep --cached CANARY",
+    "git grep --no-index CANARY",
+    "git cat-file -p HEAD:.env",
+    "git cat-file --batch-all-objects --batch",
+    "git archive HEAD | tar -xO",
+    "git archive --format=tar HEAD~1 | tar -xO",
+    "git diff HEAD~1",
+    "git diff --cached",
+    "git diff 4b825dc642cb6eb9a060e54bf8d69288fbee4904 HEAD",
+    "git diff-tree -p --root HEAD",
+    "git blame .env",
+    "git blame HEAD -- cfg/.env.production",
+    "git annotate server.key",
+    "git stash list -p",
+    "git stash show -p",
+    "git reflog show -p",
+    "git format-patch --root --stdout HEAD",
+    "git fast-export --all",
+    "git bundle create - --all | strings",
+    "git checkout-index --all --prefix=out/ && cat out/.env out/cfg/.env.production",
+    "git ls-files -s | cut -d' ' -f2 | git cat-file --batch",
+    "git rev-list --objects --all | cut -d' ' -f1 | git cat-file --batch",
+    "git fsck --lost-found; cat .git/lost-found/other/*",
+    "git notes show; git tag -l --format='%(contents)'",
+    "git show keep:.env",
+    "git worktree list | cut -d' ' -f1 | xargs -I{} cat {}/.env",
+    "git range-diff HEAD~1..HEAD HEAD~1..HEAD",
+    "git merge-file -p .env .env .env",
+    "git --git-dir=$COMMON show HEAD:.env",
+    "env -u GIT_DIR -u GIT_WORK_TREE git show HEAD:.env",
+    "env -u GIT_DIR -u GIT_WORK_TREE git log -p --all",
+    "GIT_DIR=$COMMON git log -p --all",
+    "GIT_OBJECT_DIRECTORY=$COMMON/objects git cat-file --batch-all-objects --batch",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES=$COMMON/objects git cat-file --batch-all-objects --batch",
+    "env -u GIT_DIR -u GIT_WORK_TREE git clone -q $COMMON $TMPDIR/c && git -C $TMPDIR/c log -p --all",
+    "env -u GIT_DIR git -C $TMPDIR init -q x; cp -r $COMMON/objects $TMPDIR/x/.git/",
+    "cat $COMMON/config $COMMON/logs/HEAD $COMMON/packed-refs",
+    "find $COMMON -type f -exec cat {} +",
+    "git config --list; git remote -v",
+    "git submodule foreach git log -p",
+];
+
+/// What still has to work.
+const WORKING: &[(&str, &str)] = &[
+    ("git status --porcelain", " M src/a.txt"),
+    ("git log --format=%s", "second"),
+    ("git diff -- src/a.txt", "+changed"),
+    ("git rev-parse --abbrev-ref HEAD", ""),
+    ("git ls-files", "src/a.txt"),
+    ("git show HEAD:src/a.txt", "first"),
+    ("git blame src/a.txt", "changed"),
+];
+
+struct Field {
+    _dir: tempfile::TempDir,
+    root: PathBuf,
+}
+
+impl Field {
+    /// Not in `/tmp`, which is private in a sandbox.
+    fn new() -> Self {
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let field = Self { _dir: dir, root };
+        field.write("project/src/a.txt", "first\n");
+        field.git("project", &["init", "-q", "-b", "main"]);
+        field
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let file = self.root.join(path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    }
+
+    fn git(&self, dir: &str, args: &[&str]) {
+        let run = Command::new("git")
+            .args(["-c", "user.name=A", "-c", "user.email=a@b.c"])
+            .args(["-c", "commit.gpgSign=false"])
+            .args(args)
+            .current_dir(self.root.join(dir))
+            .output()
+            .unwrap();
+        assert!(run.status.success(), "{args:?} {run:?}");
+    }
+
+    fn commit(&self, words: &str) {
+        self.git("project", &["add", "-A", "-f"]);
+        self.git("project", &["commit", "-q", "-m", words]);
+    }
+
+    /// Secrets in two commits, a branch, a tag, a stash, a reflog, the index and a remote's address.
+    fn with_secrets() -> Self {
+        let field = Self::new();
+        let secret = |path: &str, more: &str| {
+            let text = format!("{SECRET}{more}\n");
+            field.write(&format!("project/{path}"), &text);
+        };
+        secret(".env", "-1");
+        secret("cfg/.env.production", "-1");
+        secret("server.key", "-1");
+        field.commit("first");
+        field.git("project", &["branch", "keep"]);
+        field.git("project", &["tag", "v1"]);
+        secret(".env", "-2");
+        field.commit("thrown away");
+        field.git("project", &["reset", "-q", "--hard", "HEAD~1"]);
+        secret("cfg/.env.production", "-stash");
+        field.git("project", &["stash", "-q"]);
+        std::fs::remove_file(field.root.join("project/server.key")).unwrap();
+        field.commit("second");
+        let address = format!("https://u:{SECRET}@example.invalid/x.git");
+        field.git("project", &["remote", "add", "origin", &address]);
+        field.git(
+            "project",
+            &["worktree", "add", "-q", "-b", "job", "../tree"],
+        );
+        secret(".env.local", "-index");
+        field.git("project", &["add", "-f", ".env.local"]);
+        for place in ["project", "tree"] {
+            field.write(&format!("{place}/src/a.txt"), "changed\n");
+        }
+        field
+    }
+
+    fn run(&self, dir: &str, kind: Requirement, command: &str) -> exec::Outcome {
+        let policy = Policy::default();
+        let space = Workspace::open(&self.root.join(dir), policy, Limits::default()).unwrap();
+        let settings = CommandSettings {
+            sandbox: kind,
+            git: Some(Arc::new(self.filter())),
+            ..CommandSettings::default()
+        };
+        let common = self.root.join("project/.git");
+        let invocation = settings.invocation(&space, command).unwrap();
+        exec::run(&invocation.variable("COMMON", common)).unwrap()
+    }
+
+    fn filter(&self) -> HistoryFilter {
+        HistoryFilter::at(self.root.join("store"))
+    }
+
+    fn shown(&self) -> agent::tools::ShownHistory {
+        let project = self.root.join("project");
+        let space = Workspace::open(&project, Policy::default(), Limits::default()).unwrap();
+        self.filter().shown(&space)
+    }
+}
+
+/// The kinds that hold commands here.
+fn kinds() -> Vec<Requirement> {
+    let named = Requirement::NAMES.iter().map(|name| name.parse().unwrap());
+    let kinds: Vec<Requirement> = named
+        .filter(|kind| !matches!(kind, Requirement::Auto | Requirement::None))
+        .filter(|kind| probed().choose(*kind).is_ok())
+        .collect();
+    assert!(!kinds.is_empty(), "no sandbox works here");
+    kinds
+}
+
+#[test]
+fn no_verb_of_git_prints_what_is_refused() {
+    let field = Field::with_secrets();
+    for dir in ["project", "tree"] {
+        for kind in kinds() {
+            for verb in VERBS {
+                let outcome = field.run(dir, kind, verb);
+                let said = format!("{}{}", outcome.stdout_text(), outcome.stderr_text());
+                assert!(!said.contains("CANARY-"), "{kind} {dir} {verb}: {said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn git_still_tells_the_state_of_the_files() {
+    let field = Field::with_secrets();
+    for dir in ["project", "tree"] {
+        for kind in kinds() {
+            for (command, expected) in WORKING {
+                let outcome = field.run(dir, kind, command);
+                let said = outcome.stdout_text();
+                assert!(outcome.is_success(), "{kind} {dir} {command}: {outcome:?}");
+                assert!(said.contains(expected), "{kind} {dir} {command}: {said}");
+            }
+            let status = field.run(dir, kind, "git status --porcelain");
+            assert!(!status.stdout_text().contains("D "), "{status:?}");
+        }
+    }
+}
+
+#[test]
+fn a_history_without_secrets_is_shown_whole() {
+    let field = Field::new();
+    field.write("project/drawloom.toml", "[ai]\napi_key = \"$KEY\"\n");
+    field.commit("first");
+    field.commit_again("second");
+    for kind in kinds() {
+        let log = field.run("project", kind, "git log --format=%s");
+        assert_eq!(log.stdout_text(), "second\nfirst\n", "{kind}");
+    }
+    assert_eq!(field.shown(), agent::tools::ShownHistory::default());
+    // A secret that comes later is found, although the history before it was looked through.
+    field.write("project/.env", SECRET);
+    field.commit("third");
+    assert!(field.shown().instead.is_some());
+    field.git("project", &["reset", "-q", "--hard", "HEAD~1"]);
+    assert!(field.shown().instead.is_some(), "the reflog still has it");
+}
+
+#[test]
+fn a_key_in_our_settings_counts_as_a_secret() {
+    let field = Field::new();
+    field.write("project/drawloom.toml", "[ai]\napi_key = \"sk-1\"\n");
+    field.commit("first");
+    assert!(field.shown().instead.is_some());
+}
+
+#[test]
+fn looking_through_a_repository_runs_nothing_that_it_names() {
+    let field = Field::new();
+    field.write("project/.gitattributes", "* filter=x diff=x\n");
+    field.write("project/.env", SECRET);
+    field.commit("first");
+    let marker = field.root.join("ran");
+    let run = format!("touch {}", marker.display());
+    let settings = [
+        "filter.x.clean",
+        "filter.x.smudge",
+        "diff.x.textconv",
+        "diff.external",
+        "core.fsmonitor",
+        "core.sshCommand",
+        "core.pager",
+        "gpg.program",
+        "remote.origin.uploadpack",
+        "alias.rev-list",
+    ];
+    for name in settings {
+        let value = if name.starts_with("alias") {
+            format!("!{run}")
+        } else {
+            run.clone()
+        };
+        field.git("project", &["config", name, &value]);
+    }
+    for (name, value) in [
+        ("log.showSignature", "true"),
+        ("commit.gpgSign", "true"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.url", "ssh://example.invalid/x"),
+        ("remote.origin.promisor", "true"),
+    ] {
+        field.git("project", &["config", name, value]);
+    }
+    field.write(
+        "project/.git/hooks/reference-transaction",
+        "#!/bin/sh\ntouch ../ran\n",
+    );
+    assert!(field.shown().instead.is_some());
+    // An object that is missing would be fetched.
+    let objects = field.root.join("project/.git/objects");
+    std::fs::rename(&objects, field.root.join("objects")).unwrap();
+    std::fs::create_dir(&objects).unwrap();
+    field.write("project/.git/index", "");
+    field.shown();
+    assert!(!marker.exists());
+}
+
+#[test]
+fn an_unchanged_repository_is_judged_without_starting_git() {
+    let field = Field::new();
+    field.commit("first");
+    field.shown();
+    let start = Instant::now();
+    for _ in 0..50 {
+        field.shown();
+    }
+    // Fifty starts of git alone would take longer, optimised or not.
+    assert!(start.elapsed().as_millis() < 1_000, "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_repository_that_cannot_be_read_is_not_shown() {
+    let field = Field::new();
+    field.commit("first");
+    std::fs::remove_dir_all(field.root.join("project/.git/objects")).unwrap();
+    let shown = field.shown();
+    assert_eq!(shown.hidden, [field.root.join("project/.git")]);
+    assert_eq!(shown.instead.unwrap().git_dir, shown.hidden[0]);
+    for kind in kinds() {
+        let log = field.run("project", kind, "git log");
+        assert!(
+            log.stderr_text().contains("not a git repository"),
+            "{log:?}"
+        );
+    }
+}
+
+impl Field {
+    fn commit_again(&self, words: &str) {
+        self.write("project/src/a.txt", words);
+        self.commit(words);
+    }
+}
