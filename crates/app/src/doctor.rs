@@ -67,7 +67,7 @@ pub fn examine(surroundings: &Surroundings, terminal: Terminal) -> Vec<Finding> 
         }
     };
     findings.push(writable(&root));
-    findings.push(interrupted(&root));
+    findings.extend(interrupted(&root));
     let settings = settings.unwrap_or_default();
     findings.extend(answers(&settings, surroundings, terminal));
     findings.push(sandbox(&settings));
@@ -268,7 +268,7 @@ fn unknown_variables(surroundings: &Surroundings) -> Vec<Finding> {
     let names = surroundings
         .variables
         .keys()
-        .filter(|name| !known.contains(*name));
+        .filter(|name| !known.contains(*name) && *name != recipe::WRITER_VARIABLE);
     let findings = names.map(|name| {
         let meant = crate::nearest(name, known.iter().map(String::as_str));
         let fix = meant.map_or_else(
@@ -300,22 +300,44 @@ fn writable(root: &Root) -> Finding {
     }
 }
 
-fn interrupted(root: &Root) -> Finding {
-    match root.recover() {
-        Ok(None) => good("last run", "nothing was left unfinished"),
-        Ok(Some(recovered)) => good(
+/// Runs that did not come to their end: an apply is finished here, commands wait for a decision.
+fn interrupted(root: &Root) -> Vec<Finding> {
+    let applied = match root.recover() {
+        Ok(None) => None,
+        Ok(Some(recovered)) => Some(good(
             "last run",
             match recovered.outcome {
                 RecoverOutcome::Finished => "was interrupted, and has now been completed",
                 RecoverOutcome::Undone => "was interrupted, and has now been undone",
             },
-        ),
-        Err(error) => bad(
+        )),
+        Err(error) => Some(bad(
             "last run",
             error.to_string(),
             "look at the files it names, then remove .drawloom/apply",
-        ),
+        )),
+    };
+    let cut_off = match recipe::unfinished(root) {
+        Ok(runs) => runs.iter().map(cut_off).collect(),
+        Err(error) => vec![bad(
+            "last run",
+            error.to_string(),
+            "look at .drawloom/unfinished",
+        )],
+    };
+    let mut findings: Vec<Finding> = applied.into_iter().chain(cut_off).collect();
+    if findings.is_empty() {
+        findings.push(good("last run", "nothing was left unfinished"));
     }
+    findings
+}
+
+fn cut_off(run: &recipe::Unfinished) -> Finding {
+    bad(
+        "last run",
+        recipes::cut_off_sentence(run),
+        recipes::settle_advice(run),
+    )
 }
 
 fn all_recipes(project: &Project) -> Vec<Finding> {

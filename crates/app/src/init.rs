@@ -33,12 +33,13 @@ const STARTER: [(&str, &str); 4] = [
 ];
 
 const IGNORE_FILE: &str = ".gitignore";
-const IGNORED: [&str; 5] = [
+const IGNORED: [&str; 6] = [
     ".drawloom/drawloom.db*",
     ".drawloom/apply/",
     ".drawloom/answers/",
     ".drawloom/ledger/",
     ".drawloom/patches/",
+    ".drawloom/unfinished/",
 ];
 
 /// Writes what is missing and overwrites nothing.

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use recipe::Recipe;
 use recipe::kits::{self, Catalog, Listing};
+use recipe::{CommandState, Recipe, Unfinished};
 use workspace::{RelPath, fs};
 
 use crate::{Error, Project};
@@ -83,6 +83,55 @@ fn listing(project: &Project, dir: &RelPath, path: RelPath) -> Listing {
         path,
         problem,
     }
+}
+
+/// What is half done of a run that was killed, in one sentence.
+pub fn cut_off_sentence(run: &Unfinished) -> String {
+    let files = run.files().count();
+    let written = match files {
+        0 => "no file was written".to_owned(),
+        1 => "1 file is written".to_owned(),
+        count => format!("{count} files are written"),
+    };
+    let of = |wanted: CommandState| {
+        let commands = run.commands().iter().filter(|one| one.state == wanted);
+        commands
+            .map(|one| format!("`{}`", one.command))
+            .collect::<Vec<_>>()
+    };
+    let told = [
+        ("done", of(CommandState::Done)),
+        ("cut off", of(CommandState::Interrupted)),
+        ("failed", of(CommandState::Failed)),
+        ("not started", of(CommandState::NotStarted)),
+    ];
+    let told = told.iter().filter(|(_, commands)| !commands.is_empty());
+    let told: Vec<String> = told
+        .map(|(word, commands)| format!("{word}: {}", commands.join(", ")))
+        .collect();
+    format!(
+        "`{}` was killed: {written}; {}",
+        run.command(),
+        told.join("; ")
+    )
+}
+
+/// The commands that settle it.
+pub fn settle_advice(run: &Unfinished) -> &'static str {
+    match run.can_resume() {
+        true => {
+            "`drawloom run --resume` runs what is left, `drawloom run --undo` puts the files back"
+        }
+        false => "`drawloom run --undo` puts the files back; then run it again",
+    }
+}
+
+/// The recipe of a run that was killed.
+pub fn of_unfinished(project: &Project, run: &Unfinished) -> Result<Recipe, Error> {
+    Ok(recipe::load(
+        &project.root,
+        &project.folder().join(run.id()),
+    )?)
 }
 
 /// Reads a recipe and everything it names, and reports what is wrong.

@@ -7,7 +7,7 @@ use app::ai::{Answerer, Attempt, Came, Company, Ended, Errand, Kept, Mode, TapeW
 use app::{Project, ai};
 use clap::{Args, ValueEnum};
 use recipe::{Needed, Request};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::exit::{Exit, Trouble};
 use crate::output::{self, Form};
@@ -18,7 +18,7 @@ use crate::watcher::Watcher;
 use crate::{interrupt, rerun};
 
 /// Who answers questions, for every command that asks some.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Questions")]
 pub(crate) struct Answering {
     /// Who answers `@ai` questions: auto, api, command, stdio, stdout or off (you, on a terminal)
@@ -83,10 +83,15 @@ pub(crate) struct GoOn {
 }
 
 impl GoOn {
-    fn new(session: &Session, project: &Project, words: &[OsString], kept: &Kept) -> Self {
+    fn new(
+        session: &Session,
+        project: &Project,
+        (words, asked): (&[OsString], &Map<String, Value>),
+        kept: &Kept,
+    ) -> Self {
         let path = session.shown(&project.folder().join(kept.path.as_path()));
         Self {
-            command: rerun::go_on(words, &path),
+            command: rerun::go_on(words, &path, asked),
             path,
             count: kept.count,
         }
@@ -155,10 +160,10 @@ impl Job<'_> {
     pub(crate) fn close<T>(
         &self,
         ended: Ended<T>,
-        words: &[OsString],
+        again: (&[OsString], &Map<String, Value>),
     ) -> Result<Closed<T>, Trouble> {
         let go_on = match ended.kept {
-            Some(Ok(kept)) => Some(GoOn::new(self.session, self.project, words, &kept)),
+            Some(Ok(kept)) => Some(GoOn::new(self.session, self.project, again, &kept)),
             Some(Err(error)) => {
                 output::say(format!("warning: the answers could not be kept: {error}"));
                 None
@@ -188,6 +193,7 @@ impl Job<'_> {
 }
 
 fn say_left(go_on: Option<&GoOn>) {
+    interrupt::told();
     output::say("stopped: nothing was written");
     if let Some(go_on) = go_on {
         output::say(go_on.sentence());

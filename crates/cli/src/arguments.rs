@@ -14,7 +14,7 @@ use crate::command::{
     workflow,
 };
 use crate::exit::{Exit, Trouble};
-use crate::split;
+use crate::split::{self, Own};
 
 /// Code generation in which templates ask, somebody answers, and drawloom writes.
 ///
@@ -179,12 +179,13 @@ pub(crate) fn options_of_run() -> Vec<String> {
         .collect()
 }
 
-/// Reads the command line: drawloom's part by clap, the recipe's part kept aside for later.
+/// Reads the command line. Behind a recipe's name nothing but its place counts yet: the recipe may
+/// declare a variable that is named like an option, so [`reread`] reads the rest once it is loaded.
 pub(crate) fn read(words: Vec<OsString>) -> Result<Reading, Trouble> {
     let tree = tree();
-    let original = words.clone();
-    let parts = split::split(words, &tree)?;
-    let matches = tree.try_get_matches_from(parts.known);
+    let parts = split::split(words.clone(), &tree, Own::All)?;
+    let head = split::split(words.clone(), &tree, Own::Place)?;
+    let matches = tree.try_get_matches_from(head.known);
     let mut cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return shown_or_wrong(&error),
@@ -192,13 +193,67 @@ pub(crate) fn read(words: Vec<OsString>) -> Result<Reading, Trouble> {
     match &mut cli.command {
         Command::Run(run) | Command::Recipe(recipe::Recipe::Run(run)) => {
             run.values = parts.given;
-            run.words = original;
+            run.words = words;
             run.wants_recipe_help = parts.wants_recipe_help;
         }
-        Command::Update(update) => update.words = original,
+        Command::Update(update) => {
+            update.values = parts.given;
+            update.words = words;
+            update.wants_recipe_help = parts.wants_recipe_help;
+        }
         _ => {}
     }
     Ok(Reading::Command(Box::new(cli)))
+}
+
+/// Reads the command line again, for a recipe with variables of these names: behind the recipe's
+/// name they are the recipe's, whatever drawloom itself calls so.
+pub(crate) fn reread(words: &[OsString], variables: &[&str]) -> Result<Cli, Trouble> {
+    let tree = tree();
+    let shadowed = shadowed_options(variables);
+    let parts = split::split(words.to_vec(), &tree, Own::AllBut(&shadowed))?;
+    let matches = tree.try_get_matches_from(parts.known);
+    let mut cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(error) => {
+            return match shown_or_wrong(&error)? {
+                Reading::Command(cli) => Ok(*cli),
+                Reading::Text(text) => Err(Trouble::usage(text)),
+            };
+        }
+    };
+    match &mut cli.command {
+        Command::Run(run) | Command::Recipe(recipe::Recipe::Run(run)) => {
+            run.values = parts.given;
+            run.words = words.to_vec();
+        }
+        Command::Update(update) => {
+            update.values = parts.given;
+            update.words = words.to_vec();
+        }
+        _ => {}
+    }
+    Ok(cli)
+}
+
+/// The options of `run` that variables of these names hide behind a recipe's name.
+pub(crate) fn shadowed_options(variables: &[&str]) -> Vec<String> {
+    let variables: Vec<String> = variables.iter().map(|name| folded(name)).collect();
+    let options = options_of_run().into_iter();
+    let is_shadowed =
+        |option: &String| option != split::PLACE && variables.contains(&folded(option));
+    options.filter(is_shadowed).collect()
+}
+
+/// Whether only `--set` can give a variable of this name.
+pub(crate) fn needs_set(variable: &str) -> bool {
+    matches!(folded(variable).as_str(), split::PLACE | "help")
+}
+
+/// `mainField`, `main_field` and `main-field` are one name.
+pub(crate) fn folded(name: &str) -> String {
+    let letters = name.chars().filter(|c| !matches!(c, '-' | '_'));
+    letters.flat_map(char::to_lowercase).collect()
 }
 
 /// Help and version are text; everything else is wrong usage, which is 64 with us and not clap's 2.

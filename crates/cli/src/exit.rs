@@ -288,6 +288,7 @@ fn exit_of(kind: recipe::Kind) -> (Exit, &'static str) {
         Kind::Aborted => (Exit::Failed, "E_ABORTED"),
         Kind::Limit => (Exit::Failed, "E_LIMIT"),
         Kind::Unsupported => (Exit::Failed, "E_UNSUPPORTED"),
+        Kind::Locked => (Exit::Failed, "E_LOCKED"),
         Kind::Io => (Exit::Failed, "E_FILE"),
         _ => (Exit::Failed, "E_RECIPE"),
     }

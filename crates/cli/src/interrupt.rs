@@ -21,6 +21,7 @@ static CANCEL: OnceLock<Cancel> = OnceLock::new();
 static COMMANDS: AtomicUsize = AtomicUsize::new(0);
 static WORKERS: AtomicUsize = AtomicUsize::new(0);
 static OBEYED: AtomicBool = AtomicBool::new(false);
+static TOLD: AtomicBool = AtomicBool::new(false);
 
 /// The switch that Ctrl-C throws.
 pub(crate) fn cancel() -> Cancel {
@@ -90,6 +91,15 @@ impl Drop for Busy {
 /// What Ctrl-C asked for has been done, and the command says itself how it ended.
 pub(crate) fn obeyed() {
     OBEYED.store(true, Ordering::Relaxed);
+}
+
+/// The person has been told that the run stopped, so nothing more is said about it.
+pub(crate) fn told() {
+    TOLD.store(true, Ordering::Relaxed);
+}
+
+pub(crate) fn was_told() -> bool {
+    TOLD.load(Ordering::Relaxed)
 }
 
 pub(crate) fn command_started() {

@@ -47,7 +47,9 @@ fn main() -> ExitCode {
     };
     match ended {
         _ if interrupt::was_interrupted() => {
-            output::say("interrupted");
+            if !interrupt::was_told() {
+                output::say("interrupted");
+            }
             Exit::Interrupted.into()
         }
         Ok(exit) => exit.into(),

@@ -62,7 +62,7 @@ pub(crate) fn answers_needed(
     form: Form,
 ) -> Result<Exit, Trouble> {
     match form {
-        Form::Json => output::json(&needed.json)?,
+        Form::Json => output::json(&tagged("answers-needed", &needed.json))?,
         Form::Text => output::data(needed.document.as_bytes())?,
     }
     let path = &request.answers_path;
@@ -70,8 +70,9 @@ pub(crate) fn answers_needed(
         1 => ("1 answer is".to_owned(), "it"),
         count => (format!("{count} answers are"), "them"),
     };
+    let command = &needed.command;
     output::say(format!(
-        "{what} needed: save {them} to {path} and run again with --answers {path}"
+        "{what} needed: save {them} to {path}, then run\n  {command}"
     ));
     Ok(Exit::AnswersNeeded)
 }
@@ -140,11 +141,11 @@ fn file_line(file: &FileReport) -> String {
         .as_ref()
         .map(|reason| format!("  ({reason})"))
         .unwrap_or_default();
-    word(
-        file.status.as_str(),
-        style,
-        &format!("{}{reason}", file.path),
-    )
+    let done = match file.status {
+        FileStatus::Forced => "overwritten",
+        status => status.as_str(),
+    };
+    word(done, style, &format!("{}{reason}", file.path))
 }
 
 /// One line of a report: a word in its column, then what it is about.
@@ -235,5 +236,8 @@ fn in_the_way(conflicts: &[Conflict]) -> Trouble {
         problems,
         ..Trouble::failed("E_CONFLICT", "")
     }
-    .hint("nothing was written; see --dry-run, then choose --force or --skip-existing")
+    .hint(
+        "nothing was written; see --dry-run, then choose --force or --skip-existing, or merge a newer \
+         recipe into files it generated before with `drawloom update`",
+    )
 }

@@ -1,5 +1,7 @@
 //! The person at the terminal: asked for values, shown differences, told what happens.
 
+use std::time::{Duration, Instant};
+
 use dialoguer::theme::ColorfulTheme;
 use dialoguer::{Confirm, Input, MultiSelect, Select};
 use recipe::{Ask, AskKind, Conflict, Decision, Event, Host};
@@ -33,7 +35,13 @@ pub(crate) struct Person {
     is_there: bool,
     echo: Echo,
     progress: Option<Progress>,
+    /// What to do about every further file that exists and differs.
+    for_all: Option<Decision>,
+    waiting_since: Option<Instant>,
 }
+
+/// A shorter wait for another writer is not worth a line.
+const QUIET_WAIT: Duration = Duration::from_secs(1);
 
 impl Person {
     pub(crate) fn new(echo: Echo) -> Self {
@@ -41,7 +49,25 @@ impl Person {
             is_there: echo == Echo::Lines && output::has_person(),
             echo,
             progress: None,
+            for_all: None,
+            waiting_since: None,
         }
+    }
+
+    /// Says once for whom the run waits; after that the line on the terminal shows that it still does.
+    fn wait(&mut self, command: Option<&str>, pid: Option<u32>) {
+        let since = self.waiting_since.get_or_insert_with(Instant::now);
+        if since.elapsed() < QUIET_WAIT || self.progress.is_some() {
+            return;
+        }
+        let who = match (command, pid) {
+            (Some(command), Some(pid)) => format!("`{command}` (process {pid})"),
+            _ => "another process".to_owned(),
+        };
+        self.say(format!(
+            "waiting for {who}, which is writing to this project"
+        ));
+        self.progress = Some(Progress::start(format!("waiting for {who}")));
     }
 
     fn say(&self, text: impl AsRef<str>) {
@@ -56,38 +82,49 @@ impl Host for Person {
         if !self.is_there {
             return None;
         }
-        interrupt::watch();
+        let _busy = interrupt::Busy::start();
         if let Some(refused) = &ask.refused {
-            output::say(format!("`{}` {refused}", ask.name));
+            output::say(format!("{}: it {refused}", ask.message));
         }
-        answered(put(ask))
+        answered(&put(ask))
     }
 
     fn resolve(&mut self, conflict: &Conflict) -> Option<Decision> {
         if !self.is_there {
             return None;
         }
-        interrupt::watch();
+        if let Some(decision) = self.for_all {
+            return Some(decision);
+        }
+        let _busy = interrupt::Busy::start();
         let path = conflict.path.as_str();
         let difference = Diff::between(Some(&conflict.existing), Some(&conflict.proposed));
         output::say(format!("\n{path} exists and would change:\n"));
         output::say(diff::render(&difference, path).trim_end());
-        let choices = ["Overwrite it", "Keep it as it is", "Stop, write nothing"];
         let theme = ColorfulTheme::default();
         let chosen = Select::with_theme(&theme)
-            .with_prompt(format!("What shall become of {path}?"))
-            .items(choices)
+            .with_prompt(format!("What should happen to {path}?"))
+            .items(CHOICES)
             .default(1)
             .interact_opt();
-        Some(match answered(chosen)? {
-            Some(0) => Decision::Overwrite,
-            Some(1) => Decision::Skip,
+        let decision = match answered(&chosen) {
+            Some(Some(0 | 2)) => Decision::Overwrite,
+            Some(Some(1 | 3)) => Decision::Skip,
             _ => Decision::Abort,
-        })
+        };
+        if matches!(chosen, Ok(Some(2 | 3))) {
+            self.for_all = Some(decision);
+        }
+        Some(decision)
     }
 
     fn event(&mut self, event: Event<'_>) {
         match event {
+            Event::WaitingForWriter { command, pid } => self.wait(command, pid),
+            Event::WriterLocked => {
+                self.progress = None;
+                self.waiting_since = None;
+            }
             Event::CommandStarted { step, command } => {
                 interrupt::command_started();
                 self.say(format!("run       {command}  ({step})"));
@@ -108,21 +145,36 @@ impl Host for Person {
                 }
             }
             Event::RolledBack { files } => {
-                self.say(format!("put {files} files back as they were"));
+                self.say(match files {
+                    1 => "put 1 file back as it was".to_owned(),
+                    files => format!("put {files} files back as they were"),
+                });
             }
             Event::FilesApplied { .. } => {}
         }
     }
 }
 
-/// An answer, or nothing when the terminal went away; Ctrl-C ends the process.
-fn answered<T>(asked: dialoguer::Result<T>) -> Option<T> {
+/// What can be done about a file that exists and differs.
+const CHOICES: [&str; 5] = [
+    "Overwrite it",
+    "Keep it as it is",
+    "Overwrite all that differ",
+    "Keep all that exist",
+    "Stop, write nothing",
+];
+
+/// An answer, or nothing when the terminal went away. Ctrl-C is no answer either, and stops the run,
+/// which then keeps what was answered before.
+fn answered<T: Clone>(asked: &dialoguer::Result<T>) -> Option<T> {
     match asked {
-        Ok(answer) => Some(answer),
-        Err(dialoguer::Error::IO(cause)) if cause.kind() == std::io::ErrorKind::Interrupted => {
-            interrupt::leave()
+        Ok(answer) => Some(answer.clone()),
+        Err(dialoguer::Error::IO(cause)) => {
+            if cause.kind() == std::io::ErrorKind::Interrupted {
+                interrupt::cancel().cancel();
+            }
+            None
         }
-        Err(_) => None,
     }
 }
 
@@ -153,7 +205,7 @@ fn put(ask: &Ask) -> dialoguer::Result<Value> {
             Ok(Value::String(choices[chosen].clone()))
         }
         AskKind::MultiSelect(choices) => {
-            let prompt = format!("{prompt} (space chooses, return confirms)");
+            let prompt = format!("{prompt} (space to select, enter to confirm)");
             let default = ask.default.as_ref().and_then(Value::as_array);
             let is_default = |choice: &String| {
                 default.is_some_and(|list| list.iter().any(|item| item == choice.as_str()))
@@ -182,14 +234,14 @@ fn put(ask: &Ask) -> dialoguer::Result<Value> {
 
 fn prompt(ask: &Ask) -> String {
     let how = match ask.kind {
-        AskKind::List => " (several, with commas)",
+        AskKind::List => " (comma-separated)",
         AskKind::Object => " (a JSON object)",
         _ => "",
     };
     let such_as = ask
         .suggestion
         .as_ref()
-        .map(|value| format!(" (such as {})", shown(value)));
+        .map(|value| format!(" (e.g. {})", shown(value)));
     format!("{}{how}{}", ask.message, such_as.unwrap_or_default())
 }
 

@@ -3,19 +3,29 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use serde_json::{Map, Value};
+
 /// A command line and the file its new answers are expected in.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Rerun {
+    /// Up to where further options may follow.
     pub(crate) command: String,
+    /// What comes after them: `--` and values.
+    pub(crate) end: String,
     pub(crate) answers_path: String,
 }
 
 /// `words` is the command line as typed. Answers that were given stay: a later round asks only for what
 /// is missing, and its file joins the others. `folder` is where `--cwd` points, if it was given: paths
-/// are then relative to a folder that the reader is not in, so the new one is absolute.
-pub(crate) fn rerun(words: &[OsString], folder: Option<&Path>) -> Rerun {
+/// are then relative to a folder that the reader is not in, so the new one is absolute. A name that
+/// `is_taken` is not proposed: the file may hold something else.
+pub(crate) fn rerun(
+    words: &[OsString],
+    folder: Option<&Path>,
+    is_taken: &dyn Fn(&str) -> bool,
+) -> Rerun {
     let words = &without_taping(words);
-    let free = free_path(words);
+    let free = free_path(words, is_taken);
     let answers_path = match folder {
         Some(folder) => folder
             .join(free.trim_start_matches("./"))
@@ -23,14 +33,28 @@ pub(crate) fn rerun(words: &[OsString], folder: Option<&Path>) -> Rerun {
             .to_string(),
         None => free,
     };
+    let (command, end) = with_answers(words, &answers_path);
     Rerun {
-        command: with_answers(words, &answers_path),
+        command,
+        end,
         answers_path,
     }
 }
 
-/// The command that goes on with answers that were kept in a file, and in earnest.
-pub(crate) fn go_on(words: &[OsString], path: &str) -> String {
+/// The command line as it was typed, quoted.
+pub(crate) fn shown(words: &[OsString]) -> String {
+    let (command, end) = quoted(words, &[]);
+    format!("{command}{end}")
+}
+
+/// A command line without its line breaks.
+pub(crate) fn one_line(command: &str) -> String {
+    command.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The command that goes on with answers that were kept in a file, and in earnest. Values that a
+/// person gave on the way are given again.
+pub(crate) fn go_on(words: &[OsString], path: &str, asked: &Map<String, Value>) -> String {
     let mut kept = Vec::new();
     let mut words = without_taping(words).into_iter().peekable();
     while let Some(word) = words.next() {
@@ -45,10 +69,16 @@ pub(crate) fn go_on(words: &[OsString], path: &str) -> String {
             kept.push(word);
         }
     }
-    with_answers(&kept, path)
+    let (command, end) = with_answers(&kept, path);
+    format!("{command}{}{end}", recipe::options(asked))
 }
 
-fn with_answers(words: &[OsString], path: &str) -> String {
+fn with_answers(words: &[OsString], path: &str) -> (String, String) {
+    quoted(words, &["--answers", path])
+}
+
+/// The words quoted for a shell, with more before `--`, and those from `--` on.
+fn quoted(words: &[OsString], more: &[&str]) -> (String, String) {
     let mut words: Vec<String> = words
         .iter()
         .map(|word| word.display().to_string())
@@ -56,14 +86,14 @@ fn with_answers(words: &[OsString], path: &str) -> String {
     if let Some(program) = words.first_mut() {
         "drawloom".clone_into(program);
     }
-    // After `--` everything is a value, so the option has to stand before it.
-    let end = words
-        .iter()
-        .position(|word| word == "--")
-        .unwrap_or(words.len());
-    words.splice(end..end, ["--answers".to_owned(), path.to_owned()]);
-    let quoted = words.iter().map(|word| quote(word));
-    quoted.collect::<Vec<_>>().join(" ")
+    // After `--` everything is a value, so options have to stand before it.
+    let end = words.iter().position(|word| word == "--");
+    let mut rest = words.split_off(end.unwrap_or(words.len()));
+    words.extend(more.iter().map(|word| (*word).to_owned()));
+    let quoted: Vec<String> = words.iter().map(|word| quote(word)).collect();
+    rest.iter_mut()
+        .for_each(|word| *word = format!(" {}", quote(word)));
+    (quoted.join(" "), rest.concat())
 }
 
 /// The words without `--record` and `--replay`: a document must be the same in both.
@@ -85,10 +115,11 @@ fn without_taping(words: &[OsString]) -> Vec<OsString> {
 }
 
 /// `./answers.json`, or with a number if that one is already in use.
-fn free_path(words: &[OsString]) -> String {
+fn free_path(words: &[OsString], is_taken: &dyn Fn(&str) -> bool) -> String {
     let names = (2..).map(|round| format!("./answers-{round}.json"));
     let mut candidates = std::iter::once("./answers.json".to_owned()).chain(names);
-    let is_free = |path: &String| !words.iter().any(|word| names_file(word, path));
+    let is_named = |path: &str| words.iter().any(|word| names_file(word, path));
+    let is_free = |path: &String| !is_named(path) && !is_taken(path);
     candidates.find(is_free).unwrap_or_default()
 }
 
@@ -121,8 +152,8 @@ mod tests {
 
     fn check(words: &[&str], expected: &str) {
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-        let rerun = rerun(&words, None);
-        assert_eq!(rerun.command, expected);
+        let rerun = rerun(&words, None, &|_| false);
+        assert_eq!(format!("{}{}", rerun.command, rerun.end), expected);
         assert!(rerun.command.contains(&rerun.answers_path));
     }
 
@@ -165,6 +196,13 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_exists_is_not_proposed() {
+        let words = ["drawloom", "run", "a"].map(OsString::from);
+        let rerun = rerun(&words, None, &|path| path == "./answers.json");
+        assert_eq!(rerun.answers_path, "./answers-2.json");
+    }
+
+    #[test]
     fn recording_and_replaying_are_left_out() {
         check(
             &["drawloom", "run", "a", "--record", "d", "--replay=e", "x"],
@@ -189,12 +227,12 @@ mod tests {
         ];
         let words = words.map(OsString::from);
         assert_eq!(
-            go_on(&words, ".drawloom/answers/x.json"),
+            go_on(&words, ".drawloom/answers/x.json", &Map::new()),
             "drawloom run a --answers b.json --answers .drawloom/answers/x.json"
         );
         let words = ["drawloom", "run", "a", "--dry-run", "--", "--dry-run"].map(OsString::from);
         assert_eq!(
-            go_on(&words, "x.json"),
+            go_on(&words, "x.json", &Map::new()),
             "drawloom run a --answers x.json -- --dry-run"
         );
     }
@@ -202,7 +240,7 @@ mod tests {
     #[test]
     fn from_another_folder_the_path_is_absolute() {
         let words = ["drawloom", "run", "a", "--cwd", "sub"].map(OsString::from);
-        let rerun = rerun(&words, Some(Path::new("/home/me/sub")));
+        let rerun = rerun(&words, Some(Path::new("/home/me/sub")), &|_| false);
         assert_eq!(rerun.answers_path, "/home/me/sub/answers.json");
         assert!(
             rerun

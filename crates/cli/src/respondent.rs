@@ -160,7 +160,10 @@ fn one_of(question: &Question, from: &[Value]) -> dialoguer::Result<String> {
 fn some_of(question: &Question, from: &[Value]) -> dialoguer::Result<String> {
     let theme = ColorfulTheme::default();
     let chosen = MultiSelect::with_theme(&theme)
-        .with_prompt(format!("{} (space chooses, return confirms)", question.key))
+        .with_prompt(format!(
+            "{} (space to select, enter to confirm)",
+            question.key
+        ))
         .items(from.iter().map(shown))
         .interact()?;
     let picked = chosen.into_iter().filter_map(|at| from.get(at).cloned());
@@ -171,7 +174,7 @@ fn in_order(question: &Question, from: &[Value]) -> dialoguer::Result<String> {
     let theme = ColorfulTheme::default();
     let order = Sort::with_theme(&theme)
         .with_prompt(format!(
-            "{} (space takes, arrows move, return confirms)",
+            "{} (space to pick up, arrows to move, enter to confirm)",
             question.key
         ))
         .items(from.iter().map(shown))

@@ -2,10 +2,11 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use app::settings::Color;
 use app::{Project, Surroundings};
-use workspace::RecoverOutcome;
+use workspace::{RecoverOutcome, WriterRequest};
 
 use crate::arguments::{ColorFlag, Global};
 use crate::exit::Trouble;
@@ -20,11 +21,7 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn start(global: &Global) -> Result<Self, Trouble> {
-        let color = global.color.map(|flag| match flag {
-            ColorFlag::Auto => Color::Auto,
-            ColorFlag::Always => Color::Always,
-            ColorFlag::Never => Color::Never,
-        });
+        let color = global.color.map(color_of);
         output::set_color(color.unwrap_or(Color::Auto));
         let surroundings = Surroundings::read(global.cwd.as_deref())?;
         Ok(Self {
@@ -58,7 +55,28 @@ impl Session {
     /// The command that runs again with answers.
     pub(crate) fn rerun(&self, words: &[OsString]) -> Rerun {
         let folder = self.has_cwd.then_some(self.surroundings.cwd.as_path());
-        rerun::rerun(words, folder)
+        let is_taken = |path: &str| workspace::fs::exists(&self.surroundings.path(Path::new(path)));
+        rerun::rerun(words, folder, &is_taken)
+    }
+
+    /// How this process is named to others while it writes, and how long it waits for them.
+    pub(crate) fn writer(&self, project: &Project, words: &[OsString]) -> WriterRequest {
+        WriterRequest {
+            command: rerun::shown(words),
+            inside: self
+                .surroundings
+                .variables
+                .get(recipe::WRITER_VARIABLE)
+                .cloned(),
+            wait_max: Duration::from_millis(project.settings.run.wait_ms_max),
+        }
+    }
+
+    /// Colours as a second reading of the command line has them.
+    pub(crate) fn use_color(&self, global: &Global) {
+        if let Some(flag) = global.color {
+            output::set_color(color_of(flag));
+        }
     }
 
     /// A path as the person would type it where the command was started.
@@ -73,5 +91,13 @@ impl Session {
 
     pub(crate) fn path(&self, given: &Path) -> PathBuf {
         self.surroundings.path(given)
+    }
+}
+
+fn color_of(flag: ColorFlag) -> Color {
+    match flag {
+        ColorFlag::Auto => Color::Auto,
+        ColorFlag::Always => Color::Always,
+        ColorFlag::Never => Color::Never,
     }
 }

@@ -20,8 +20,32 @@ pub(crate) struct Split {
     pub(crate) wants_recipe_help: bool,
 }
 
+/// Which long options after the recipe's name are drawloom's own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Own<'n> {
+    /// All that drawloom has.
+    All,
+    /// All but these, which the recipe declares: behind its name they are its own.
+    AllBut(&'n [String]),
+    /// Only the one that says where the project is: the recipe is not known yet.
+    Place,
+}
+
+impl Own<'_> {
+    fn has(self, long: &str) -> bool {
+        match self {
+            Own::All => true,
+            Own::AllBut(names) => !names.iter().any(|name| name == long),
+            Own::Place => long == PLACE,
+        }
+    }
+}
+
+/// The option that every command line may have and that no recipe can take.
+pub(crate) const PLACE: &str = "cwd";
+
 /// Takes the command line apart; `root` is the whole clap tree.
-pub(crate) fn split(words: Vec<OsString>, root: &Command) -> Result<Split, Trouble> {
+pub(crate) fn split(words: Vec<OsString>, root: &Command, own: Own<'_>) -> Result<Split, Trouble> {
     let Some((start, command)) = find_run(&words, root) else {
         return Ok(Split {
             known: words,
@@ -37,7 +61,11 @@ pub(crate) fn split(words: Vec<OsString>, root: &Command) -> Result<Split, Troub
     let mut has_recipe = false;
     while let Some(word) = words.next() {
         let text = word.to_str();
-        match options.kind(&word) {
+        let kind = match options.kind(&word) {
+            Kind::Known { .. } if has_recipe && !own.has(long_name(text)) => Kind::Other,
+            kind => kind,
+        };
+        match kind {
             Kind::Known { takes_next } => {
                 split.known.push(word);
                 split
@@ -61,7 +89,14 @@ pub(crate) fn split(words: Vec<OsString>, root: &Command) -> Result<Split, Troub
     Ok(split)
 }
 
-/// Where the words after `run` or `recipe run` start, and the clap command they belong to.
+/// `name` of `--name` and of `--name=value`.
+fn long_name(word: Option<&str>) -> &str {
+    let name = word.and_then(|word| word.strip_prefix("--"));
+    let name = name.unwrap_or_default();
+    name.split_once('=').map_or(name, |(name, _)| name)
+}
+
+/// Where the words after `run`, `recipe run` or `update` start, and the clap command they belong to.
 fn find_run<'a>(words: &[OsString], root: &'a Command) -> Option<(usize, &'a Command)> {
     let options = Options {
         root,
@@ -78,8 +113,13 @@ fn find_run<'a>(words: &[OsString], root: &'a Command) -> Option<(usize, &'a Com
         command = command.find_subcommand(&words[at])?;
         at += 1;
         // `task run` and `plan run` have options of their own only.
-        let runs_recipes = above == root.get_name() || above == "recipe";
-        if command.get_name() == "run" && runs_recipes {
+        let is_first = above == root.get_name();
+        let takes_values = match command.get_name() {
+            "run" => is_first || above == "recipe",
+            "update" => is_first,
+            _ => false,
+        };
+        if takes_values {
             return Some((at, command));
         }
     }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use prompt::{DocumentInput, Questionnaire, RequestId, document};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use template::{Engine, Layout, MapLoader};
 
 use crate::error::Error;
@@ -19,11 +19,18 @@ pub(crate) fn write(
     missing: Questionnaire,
     round: &RequestId,
     request: &Request,
-    provided: Vec<(String, Value)>,
+    (provided, asked): (Vec<(String, Value)>, Map<String, Value>),
 ) -> Result<Needed, Error> {
+    // What a person was asked for is not on the command line; the next run must not ask again.
+    let command = format!(
+        "{}{}{}",
+        request.rerun_command,
+        options(&asked),
+        request.rerun_end
+    );
     let input = DocumentInput {
         title: None,
-        command: request.rerun_command.clone(),
+        command: command.clone(),
         answers_path: request.answers_path.clone(),
         provided,
     };
@@ -41,7 +48,28 @@ pub(crate) fn write(
         questionnaire: missing,
         document,
         json,
+        command,
+        asked,
     })
+}
+
+/// Values as options of a command line, each with a space before it.
+pub fn options(values: &Map<String, Value>) -> String {
+    let option = |(name, value): (&String, &Value)| {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        // The one thing that cannot be quoted is a NUL byte, and no argument can hold one.
+        let quoted =
+            shlex::try_quote(&text).map_or_else(|_| text.clone(), |text| text.into_owned());
+        match value {
+            Value::Bool(_) => format!(" --{name}={quoted}"),
+            _ if text.starts_with('-') || text.is_empty() => format!(" --{name}={quoted}"),
+            _ => format!(" --{name} {quoted}"),
+        }
+    };
+    values.iter().map(option).collect()
 }
 
 fn render(template: Option<&str>, data: &Value) -> Result<String, Error> {

@@ -38,6 +38,8 @@ pub enum Kind {
     Limit,
     /// Known, and not there yet.
     Unsupported,
+    /// Another process writes to the project and did not end in time.
+    Locked,
     /// The operating system refused.
     Io,
 }
@@ -253,6 +255,7 @@ impl From<workspace::Error> for Error {
             ErrorKind::InvalidPath | ErrorKind::Escape | ErrorKind::Denied => Kind::Path,
             ErrorKind::NotFound => Kind::NotFound,
             ErrorKind::Limit => Kind::Limit,
+            ErrorKind::Locked => Kind::Locked,
             _ => Kind::Io,
         };
         Self::new(kind, error.to_string())

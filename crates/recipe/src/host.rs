@@ -45,6 +45,14 @@ pub enum Decision {
 /// What happens during a run, for progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<'e> {
+    /// Another process writes to the project, and this run waits for it.
+    WaitingForWriter {
+        /// The other process's command line, where it can be read.
+        command: Option<&'e str>,
+        pid: Option<u32>,
+    },
+    /// The wait is over.
+    WriterLocked,
     FilesApplied {
         created: usize,
         changed: usize,

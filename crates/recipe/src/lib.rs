@@ -38,15 +38,18 @@ mod perform;
 mod record;
 mod report;
 mod request;
+mod resume;
 mod rounds;
 mod run;
 mod session;
+mod unfinished;
 mod update;
 mod validate;
 
 pub mod hygen;
 
 pub use conflict::{Conflict, OnConflict};
+pub use document::options;
 pub use effect::{Command, Effect, FileStatus, Run, What, Write};
 pub use error::{Diagnostic, Error, Kind, Place};
 pub use host::{Ask, AskKind, Decision, Event, Host, Nobody};
@@ -54,11 +57,15 @@ pub use load::{Origin, RECIPE_FILE, Recipe, load};
 pub use perform::{CommandReport, Trust};
 pub use record::RECORDS_DIR;
 pub use request::{
-    AskMissing, FileReport, Mode, Needed, Outcome, Plan, PlannedCommand, PlannedFile, Report,
-    Request, Strictness,
+    AskMissing, ChangedQuestions, FileReport, Mode, Needed, Outcome, Plan, PlannedCommand,
+    PlannedFile, Report, Request, Strictness, WRITER_VARIABLE,
 };
+pub use resume::resume;
 pub use run::run;
 pub use step::{StepReport, StepStatus};
+pub use unfinished::{
+    CommandState, UNFINISHED_DIR, UndoReport, Unfinished, UnfinishedCommand, undo, unfinished,
+};
 pub use update::{UpdateOutcome, UpdateReport, UpdateStatus, UpdatedFile, update};
 pub use validate::validate;
 pub use variables::Given;

@@ -3,11 +3,13 @@
 use std::path::Path;
 use std::rc::Rc;
 
+use indexmap::IndexMap;
 use workspace::{Kind as PathKind, RelPath, Root};
 
 use crate::error::{Error, Kind};
 use crate::kits;
-use crate::manifest::{self, Manifest};
+use crate::manifest::{self, Manifest, Variable};
+use crate::session::with_prompts;
 
 /// The file that makes a directory a recipe.
 pub const RECIPE_FILE: &str = "recipe.yml";
@@ -114,6 +116,11 @@ impl Recipe {
         let name = self.file.rsplit('/').next().unwrap_or(RECIPE_FILE);
         let name = RelPath::parse(name).unwrap_or_else(|_| RelPath::root());
         self.dir.join(&name).unwrap_or(name)
+    }
+
+    /// Every variable that a command line may give: the declared ones, and those of `prompt` steps.
+    pub fn variables(&self) -> IndexMap<String, Variable> {
+        with_prompts(self)
     }
 
     pub fn is_outside(&self) -> bool {

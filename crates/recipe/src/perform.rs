@@ -11,6 +11,8 @@ use crate::conflict::Conflict;
 use crate::effect::{Command, Run, Write};
 use crate::error::{Error, Kind};
 use crate::host::{Decision, Event, Host};
+use crate::request::Request;
+use crate::unfinished::{RunJournal, Unfinished, remove_empty};
 
 /// Whether recipes from outside the project may run commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +48,9 @@ pub(crate) struct Performer<'h> {
     host: &'h mut dyn Host,
     trust: Trust,
     cancel: Option<exec::Cancel>,
+    journal: RunJournal<'h>,
+    /// The writer whose lock this run holds, for commands that run drawloom again.
+    token: String,
     results: HashMap<usize, CommandResult>,
     reports: Vec<CommandReport>,
     originals: BTreeMap<RelPath, Option<Vec<u8>>>,
@@ -56,19 +61,28 @@ impl<'h> Performer<'h> {
     pub(crate) fn new(
         root: &'h Root,
         host: &'h mut dyn Host,
-        trust: Trust,
-        cancel: Option<exec::Cancel>,
+        request: &Request,
+        journal: RunJournal<'h>,
     ) -> Self {
         Self {
             root,
             host,
-            trust,
-            cancel,
+            trust: request.trust,
+            cancel: request.cancel.clone(),
+            token: journal.token().to_owned(),
+            journal,
             results: HashMap::new(),
             reports: Vec::new(),
             originals: BTreeMap::new(),
             made: Vec::new(),
         }
+    }
+
+    /// Knows how to put back what an earlier process of the same run has written.
+    pub(crate) fn take_over(&mut self, unfinished: &Unfinished, token: &str) {
+        self.originals = unfinished.originals();
+        self.made = unfinished.directories().to_vec();
+        token.clone_into(&mut self.token);
     }
 
     /// Applies the files, then runs the commands.
@@ -78,8 +92,18 @@ impl<'h> Performer<'h> {
         // Without commands nothing can fail after the files, which are written together or not at all.
         if !runs.is_empty() {
             self.keep_originals(changes)?;
+            self.journal.plan(changes, &self.originals, runs)?;
         }
         self.apply(changes)?;
+        if runs.is_empty() {
+            return Ok(());
+        }
+        self.journal.applied(&self.made)?;
+        self.run(runs)
+    }
+
+    /// Runs commands whose files are in place already.
+    pub(crate) fn resume(&mut self, runs: &[Run]) -> Result<(), Error> {
         self.run(runs)
     }
 
@@ -97,8 +121,10 @@ impl<'h> Performer<'h> {
         check_trust(std::iter::once(Guarded { what, step }), self.trust)
     }
 
-    pub(crate) fn into_reports(self) -> Vec<CommandReport> {
-        self.reports
+    /// The run has come to its end: nothing is left to be settled.
+    pub(crate) fn into_reports(mut self) -> Result<Vec<CommandReport>, Error> {
+        self.journal.close()?;
+        Ok(self.reports)
     }
 
     fn keep_originals(&mut self, changes: &ChangeSet) -> Result<(), Error> {
@@ -129,7 +155,9 @@ impl<'h> Performer<'h> {
             .iter()
             .map(|report| format!("`{}`", report.command))
             .collect();
-        let undone = match self.put_back() {
+        let put_back = self.put_back();
+        let settled = put_back.and_then(|files| self.journal.close().map(|()| files));
+        let undone = match settled {
             Ok(0) => "Nothing was changed.".to_owned(),
             Ok(files) => {
                 self.host.event(Event::RolledBack { files });
@@ -166,14 +194,7 @@ impl<'h> Performer<'h> {
             );
         }
         self.root.apply(&changes)?;
-        self.made.sort();
-        // Deepest first; what a command has put there since is not ours to remove.
-        for dir in std::mem::take(&mut self.made).into_iter().rev() {
-            if self.root.is_dir(&dir)? && self.root.list(&dir)?.is_empty() {
-                self.root
-                    .apply(&ChangeSet::from_iter([(dir, Change::DeleteTree)]))?;
-            }
-        }
+        remove_empty(self.root, std::mem::take(&mut self.made))?;
         Ok(changes.len())
     }
 }

@@ -1,6 +1,8 @@
 //! The project as it will be: what is on disk, with everything decided so far laid over it.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
 use expr::{Value, to_text};
@@ -17,7 +19,46 @@ pub(crate) const BYTES_MAX: usize = 512 << 20;
 pub(crate) struct Project {
     root: Root,
     pending: RefCell<ChangeSet>,
+    observed: RefCell<Observed>,
     bytes: Cell<usize>,
+}
+
+/// What decisions were based on: the texts that were read from the disk and what paths were there.
+///
+/// Another process may write between deciding and doing; comparing says whether to decide again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Observed {
+    /// A hash of each text, `None` for a file that was not there.
+    texts: BTreeMap<RelPath, Option<u64>>,
+    kinds: BTreeMap<RelPath, Option<Kind>>,
+}
+
+impl Observed {
+    pub(crate) fn note_text(&mut self, path: &RelPath, bytes: Option<&[u8]>) {
+        self.texts.insert(path.clone(), bytes.map(hash));
+    }
+
+    /// The paths that are no longer as they were when they were looked at.
+    pub(crate) fn changed(&self, root: &Root) -> Result<Vec<RelPath>, Error> {
+        let mut changed = Vec::new();
+        for (path, seen) in &self.texts {
+            if root.read(path)?.as_deref().map(hash) != *seen {
+                changed.push(path.clone());
+            }
+        }
+        for (path, seen) in &self.kinds {
+            if root.kind(path)? != *seen {
+                changed.push(path.clone());
+            }
+        }
+        Ok(changed)
+    }
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
 }
 
 impl Project {
@@ -27,6 +68,7 @@ impl Project {
         Ok(Rc::new(Self {
             root,
             pending: RefCell::default(),
+            observed: RefCell::default(),
             bytes: Cell::new(0),
         }))
     }
@@ -36,17 +78,41 @@ impl Project {
     }
 
     pub(crate) fn read(&self, path: &RelPath) -> Result<Option<Vec<u8>>, Error> {
-        Ok(self.pending.borrow().read(&self.root, path)?)
+        let pending = self.pending.borrow();
+        let bytes = pending.read(&self.root, path)?;
+        if pending.get(path).is_none() {
+            let mut observed = self.observed.borrow_mut();
+            observed.note_text(path, bytes.as_deref());
+        }
+        Ok(bytes)
     }
 
     pub(crate) fn read_text(&self, path: &RelPath) -> Result<Option<String>, Error> {
-        Ok(self.pending.borrow().read_text(&self.root, path)?)
+        let pending = self.pending.borrow();
+        let text = pending.read_text(&self.root, path)?;
+        if pending.get(path).is_none() {
+            let mut observed = self.observed.borrow_mut();
+            observed.note_text(path, text.as_deref().map(str::as_bytes));
+        }
+        Ok(text)
+    }
+
+    /// What is at a path, itself and not where a link leads.
+    fn kind(&self, path: &RelPath) -> Result<Option<Kind>, Error> {
+        let pending = self.pending.borrow();
+        let kind = pending.kind(&self.root, path)?;
+        if pending.get(path).is_none() {
+            // Steps before may have made a directory; only what is on the disk can change there.
+            let on_disk = self.root.kind(path)?;
+            let mut observed = self.observed.borrow_mut();
+            observed.kinds.insert(path.clone(), on_disk);
+        }
+        Ok(kind)
     }
 
     /// Whether the path will be a file, and whether it will be a directory; symlinks followed.
     pub(crate) fn is(&self, path: &RelPath, wanted: Kind) -> Result<bool, Error> {
-        let found = self.pending.borrow().kind(&self.root, path)?;
-        Ok(match found {
+        Ok(match self.kind(path)? {
             Some(Kind::Symlink) => match wanted {
                 Kind::Dir => self.root.is_dir(path)?,
                 _ => self.root.exists(path)? && !self.root.is_dir(path)?,
@@ -65,7 +131,7 @@ impl Project {
     }
 
     pub(crate) fn exists(&self, path: &RelPath) -> Result<bool, Error> {
-        Ok(self.pending.borrow().kind(&self.root, path)?.is_some())
+        Ok(self.kind(path)?.is_some())
     }
 
     /// Puts a file into the pending changes, within the run's limits.
@@ -105,6 +171,11 @@ impl Project {
 
     pub(crate) fn set_pending(&self, changes: ChangeSet) {
         self.pending.replace(changes);
+    }
+
+    /// What was read from the disk so far.
+    pub(crate) fn take_observed(&self) -> Observed {
+        self.observed.take()
     }
 
     /// Hands the pending changes to whoever applies them.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use prompt::Question;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -34,11 +35,53 @@ pub(crate) struct Record {
 pub(crate) struct RecordedRun {
     pub(crate) values: Map<String, Value>,
     pub(crate) answers: Map<String, Value>,
+    /// What each answer was an answer to, as a hash of its question.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) questions: BTreeMap<String, String>,
     /// Each file's text as it was generated: the base of a merge.
     pub(crate) files: BTreeMap<RelPath, String>,
 }
 
+/// An answer of an earlier run, and what it was an answer to.
+#[derive(Clone, Debug)]
+pub(crate) struct Remembered {
+    pub(crate) value: Value,
+    /// Absent in records of older versions.
+    pub(crate) question: Option<String>,
+}
+
+impl RecordedRun {
+    pub(crate) fn remembered(&self) -> BTreeMap<String, Remembered> {
+        let answers = self.answers.iter().map(|(key, value)| {
+            let remembered = Remembered {
+                value: value.clone(),
+                question: self.questions.get(key).cloned(),
+            };
+            (key.clone(), remembered)
+        });
+        answers.collect()
+    }
+}
+
+/// What a question asks, as a hash. Its context is left out: files that are shown along change
+/// without making the answer another one.
+pub(crate) fn question_hash(question: &Question) -> String {
+    let asked = serde_json::json!({
+        "prompt": question.prompt,
+        "format": question.format,
+        "kind": format!("{:?}", question.kind),
+        "schema": question.schema,
+    });
+    let digest = Sha256::digest(asked.to_string().as_bytes());
+    digest.iter().take(8).map(|b| format!("{b:02x}")).collect()
+}
+
 impl Record {
+    /// Where the record of a recipe is.
+    pub(crate) fn path(recipe: &Recipe) -> Result<RelPath, Error> {
+        path_of(recipe)
+    }
+
     /// The record of a recipe, if it has generated anything here.
     pub(crate) fn read(root: &Root, recipe: &Recipe) -> Result<Option<Self>, Error> {
         let path = path_of(recipe)?;
@@ -96,6 +139,7 @@ impl Record {
                 .iter()
                 .map(|(k, v)| (k.clone(), v.clone()))
                 .collect(),
+            questions: known.questions.clone(),
             files,
         };
         let record = Self::read(session.root, recipe)?;

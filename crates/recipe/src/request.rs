@@ -2,14 +2,17 @@
 
 use prompt::{Answers, Questionnaire};
 use serde::Serialize;
-use serde_json::Value;
-use workspace::{PolicySettings, RelPath};
+use serde_json::{Map, Value};
+use workspace::{PolicySettings, RelPath, WriterRequest};
 
 use crate::conflict::{Conflict, OnConflict};
 use crate::effect::FileStatus;
 use crate::perform::{CommandReport, Trust};
 use crate::step::StepReport;
 use crate::variables::Given;
+
+/// The variable that carries a run's writer token to the commands it starts.
+pub const WRITER_VARIABLE: &str = "DRAWLOOM_WRITER";
 
 /// One run of a recipe, as data.
 #[derive(Clone, Debug, Default)]
@@ -20,8 +23,12 @@ pub struct Request {
     pub trust: Trust,
     pub mode: Mode,
     pub ask_missing: AskMissing,
-    /// The exact command that runs again with the answers.
+    /// Values that a person gave in an earlier attempt of the same run.
+    pub asked: Map<String, Value>,
+    /// The exact command that runs again with the answers, up to where further options may follow.
     pub rerun_command: String,
+    /// What follows them.
+    pub rerun_end: String,
     /// Where that command expects them.
     pub answers_path: String,
     /// Replaces the built-in document of questions.
@@ -36,6 +43,19 @@ pub struct Request {
     pub now_ms: Option<f64>,
     /// Ends running commands.
     pub cancel: Option<exec::Cancel>,
+    /// What an update does about answers to questions that have changed.
+    pub changed_questions: ChangedQuestions,
+    /// Who writes, and how long it waits for another writer.
+    pub writer: WriterRequest,
+}
+
+/// What becomes of an answer whose question reads differently now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChangedQuestions {
+    /// It is kept if it still fits, and the report says so.
+    #[default]
+    KeepAnswer,
+    AskAgain,
 }
 
 /// Whether names that nothing defines are an error.
@@ -85,6 +105,10 @@ pub struct Needed {
     pub document: String,
     /// The same as data, with schemas.
     pub json: Value,
+    /// The command that runs again with the answers.
+    pub command: String,
+    /// Values that a person gave before the questions came up.
+    pub asked: Map<String, Value>,
 }
 
 /// What a run did.

@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use crate::error::{Diagnostic, Error, Kind, Place};
 use crate::host::Host;
-use crate::request::AskMissing;
+use crate::record::question_hash;
+use crate::request::{AskMissing, ChangedQuestions};
 use crate::session::{Session, Walked};
 use crate::step::{Known, Wanted, missing};
 use crate::variables::checked;
@@ -130,10 +131,21 @@ impl Asked {
         for question in new {
             let fresh = given.and_then(|given| given.get(&question.key));
             let fresh = fresh.filter(|value| !(value.is_null() && question.required));
-            let taken = match (fresh, session.remembered(&question.key)) {
+            let asks = question_hash(&question);
+            let old = session.remembered(&question.key).filter(|old| {
+                let is_same = old.question.as_ref().is_none_or(|then| *then == asks);
+                is_same || session.request.changed_questions == ChangedQuestions::KeepAnswer
+            });
+            known.questions.insert(question.key.clone(), asks.clone());
+            let taken = match (fresh, old) {
                 (Some(value), _) => take(&question, value, known, walked),
                 // An old answer that does not fit any more is no answer.
-                (None, Some(value)) if take(&question, value, known, walked).is_ok() => Ok(()),
+                (None, Some(old)) if take(&question, &old.value, known, walked).is_ok() => {
+                    if old.question.as_ref().is_some_and(|then| *then != asks) {
+                        known.answers_kept.insert(question.key.clone());
+                    }
+                    Ok(())
+                }
                 _ => {
                     open.push(question);
                     Ok(())
@@ -341,6 +353,9 @@ fn ask(
             .default
             .as_ref()
             .map(|datum| datum.value.clone());
+        if let Some(answer) = &answer {
+            known.asked.insert(wanted.name.clone(), answer.clone());
+        }
         match answer.or(default) {
             Some(value) => {
                 known.values.insert(wanted.name.clone(), value);

@@ -1,6 +1,6 @@
 //! One run under way: the recipe, its values, and the walks that are made over them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use indexmap::IndexMap;
@@ -14,7 +14,8 @@ use crate::evaluate::{Over, Settings};
 use crate::load::Recipe;
 use crate::manifest::{Step, Text, Tool, Variable};
 use crate::perform::{Guarded, Performer, check_trust};
-use crate::project::Project;
+use crate::project::{Observed, Project};
+use crate::record::Remembered;
 use crate::request::{AskMissing, Mode, Request, Strictness};
 use crate::scope::Scope;
 use crate::step::{Found, Known, Stage, Walk, prompt_variable};
@@ -31,7 +32,7 @@ pub(crate) struct Session<'s> {
     /// Files to be taken as not there: those an update makes anew.
     hidden: ChangeSet,
     /// Answers of an earlier run, used where they still fit.
-    remembered: Map<String, Value>,
+    remembered: BTreeMap<String, Remembered>,
 }
 
 /// What one walk came to.
@@ -42,6 +43,8 @@ pub(crate) struct Walked {
     pub(crate) scope: Scope,
     /// Variables given on the command line.
     pub(crate) assigned: BTreeSet<String>,
+    /// What the decisions were based on.
+    pub(crate) observed: Observed,
 }
 
 /// A walk that failed while performing, with the one who can put things back.
@@ -85,7 +88,7 @@ impl<'s> Session<'s> {
             library,
             assigned,
             hidden: ChangeSet::new(),
-            remembered: Map::new(),
+            remembered: BTreeMap::new(),
         })
     }
 
@@ -96,12 +99,12 @@ impl<'s> Session<'s> {
     }
 
     #[must_use]
-    pub(crate) fn remembering(mut self, answers: Map<String, Value>) -> Self {
+    pub(crate) fn remembering(mut self, answers: BTreeMap<String, Remembered>) -> Self {
         self.remembered = answers;
         self
     }
 
-    pub(crate) fn remembered(&self, key: &str) -> Option<&Value> {
+    pub(crate) fn remembered(&self, key: &str) -> Option<&Remembered> {
         self.remembered.get(key)
     }
 
@@ -124,9 +127,13 @@ impl<'s> Session<'s> {
         Known {
             answers: IndexMap::new(),
             values: values
+                .chain(&self.request.asked)
                 .map(|(name, value)| (name.clone(), value.clone()))
                 .collect(),
-            decisions: std::collections::BTreeMap::new(),
+            asked: self.request.asked.clone(),
+            decisions: BTreeMap::new(),
+            questions: BTreeMap::new(),
+            answers_kept: BTreeSet::new(),
             on_conflict: self.request.conflicts,
         }
     }
@@ -203,6 +210,7 @@ impl<'s> Session<'s> {
             runs,
             scope,
             assigned,
+            observed: project.take_observed(),
         }
     }
 

@@ -4,6 +4,7 @@
 //! when they were made, and commands have run; neither is repeated.
 
 use serde::Serialize;
+use serde_json::{Map, Value};
 use workspace::diff::Diff;
 use workspace::merge::{Labels, three_way_labelled};
 use workspace::{Change, ChangeSet, RelPath, Root};
@@ -15,10 +16,13 @@ use crate::error::{Error, Kind};
 use crate::host::Host;
 use crate::load::Recipe;
 use crate::perform::{Guarded, check_trust};
+use crate::project::Observed;
 use crate::record::{Record, RecordedRun};
 use crate::request::{Mode, Needed, Request};
 use crate::rounds::{self, Rounds};
-use crate::session::{Session, commands};
+use crate::run;
+use crate::session::{Session, commands, with_prompts};
+use crate::variables::assign;
 
 /// How an update ended.
 #[derive(Debug)]
@@ -39,6 +43,9 @@ pub struct UpdateReport {
     pub conflicts: usize,
     /// Commands of the recipe; an update runs none.
     pub commands_not_run: Vec<String>,
+    /// Answers that were kept although their question reads differently now.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answers_kept: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -85,23 +92,70 @@ pub fn update(
     host: &mut dyn Host,
 ) -> Result<UpdateOutcome, Error> {
     root.recover()?;
+    let first = match prepare(recipe, root, request, host)? {
+        Preparation::Ready(prepared) => *prepared,
+        Preparation::Needed(needed) => return Ok(UpdateOutcome::AnswersNeeded(*needed)),
+    };
+    if request.mode == Mode::DryRun {
+        return Ok(UpdateOutcome::Shown(first.report));
+    }
+    // Somebody may have been asked, so others could write meanwhile; then it is decided once more.
+    let lock = run::lock_writer(root, request, host)?;
+    let prepared = match first.observed.changed(root)?.is_empty() {
+        true => first,
+        false => match prepare(recipe, root, request, host)? {
+            Preparation::Ready(prepared) => *prepared,
+            Preparation::Needed(needed) => return Ok(UpdateOutcome::AnswersNeeded(*needed)),
+        },
+    };
+    root.apply(&prepared.changes)?;
+    drop(lock);
+    Ok(UpdateOutcome::Done(prepared.report))
+}
+
+enum Preparation {
+    Ready(Box<Prepared>),
+    Needed(Box<Needed>),
+}
+
+/// An update that is decided and not yet made.
+struct Prepared {
+    report: UpdateReport,
+    changes: ChangeSet,
+    observed: Observed,
+}
+
+fn prepare(
+    recipe: &Recipe,
+    root: &Root,
+    request: &Request,
+    host: &mut dyn Host,
+) -> Result<Preparation, Error> {
     let Some(mut record) = Record::read(root, recipe)? else {
         let message = format!("`{}` has generated nothing here", recipe.manifest.name);
         return Err(Error::new(Kind::NotFound, message).hint("run the recipe first"));
     };
-    let mut report = UpdateReport {
-        recipe: recipe.manifest.name.clone(),
-        ..Default::default()
+    let mut prepared = Prepared {
+        report: UpdateReport {
+            recipe: recipe.manifest.name.clone(),
+            ..Default::default()
+        },
+        changes: ChangeSet::new(),
+        observed: Observed::default(),
     };
-    let mut changes = ChangeSet::new();
     let mut guarded: Vec<Write> = Vec::new();
+    let path = Record::path(recipe)?;
+    let bytes = root.read(&path)?;
+    prepared.observed.note_text(&path, bytes.as_deref());
     for run in &mut record.runs {
         let now = match generate(recipe, root, (request, run), host)? {
             Generated::Now(now) => now,
-            Generated::Needed(needed) => return Ok(UpdateOutcome::AnswersNeeded(*needed)),
+            Generated::Needed(needed) => return Ok(Preparation::Needed(needed)),
         };
         record.templates.extend(now.templates.clone());
+        let report = &mut prepared.report;
         report.commands_not_run.extend(now.commands);
+        report.answers_kept.extend(now.answers_kept);
         guarded.extend(
             now.writes
                 .iter()
@@ -109,20 +163,20 @@ pub fn update(
                 .cloned(),
         );
         let before = std::mem::replace(run, now.run);
-        merge_run(root, &before, (run, now.writes), &mut changes, &mut report)?;
-    }
-    report.commands_not_run.dedup();
-    if request.mode == Mode::DryRun {
-        return Ok(UpdateOutcome::Shown(report));
+        merge_run(root, &before, (run, now.writes), &mut prepared)?;
     }
     let changed = guarded
         .iter()
-        .filter(|write| changes.get(&write.path).is_some());
-    check_trust(changed.filter_map(Guarded::write), request.trust)?;
+        .filter(|write| prepared.changes.get(&write.path).is_some());
+    if request.mode == Mode::Perform {
+        check_trust(changed.filter_map(Guarded::write), request.trust)?;
+    }
+    prepared.report.commands_not_run.dedup();
+    prepared.report.answers_kept.sort();
+    prepared.report.answers_kept.dedup();
     record.recipe_version.clone_from(&recipe.manifest.version);
-    record.write_to(&mut changes, recipe)?;
-    root.apply(&changes)?;
-    Ok(UpdateOutcome::Done(report))
+    record.write_to(&mut prepared.changes, recipe)?;
+    Ok(Preparation::Ready(Box::new(prepared)))
 }
 
 struct Now {
@@ -130,6 +184,7 @@ struct Now {
     writes: Vec<Write>,
     commands: Vec<String>,
     templates: std::collections::BTreeMap<String, String>,
+    answers_kept: Vec<String>,
 }
 
 enum Generated {
@@ -151,9 +206,11 @@ fn generate(
         .values
         .iter()
         .filter(|(name, _)| declared.contains_key(*name));
-    let assigned = known
+    let mut assigned: Map<String, Value> = known
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
+    // A newer recipe may declare more; what is given now wins over what was given then.
+    assigned.extend(assign(&with_prompts(recipe), &request.values)?);
     // The recipe sees the project as it was before it made its files.
     let hidden = run
         .files
@@ -166,7 +223,7 @@ fn generate(
     };
     let session = Session::with_values(recipe, root, &dry, assigned)?
         .hiding(hidden)
-        .remembering(run.answers.clone());
+        .remembering(run.remembered());
     let mut known = session.known();
     let other = run
         .values
@@ -178,7 +235,8 @@ fn generate(
     match rounds::decide(&session, &mut known, host)? {
         Rounds::Needed(missing, round, walked) => {
             let provided = session.values(&walked).into_iter().collect();
-            let needed = document::write(missing, &round, &dry, provided)?;
+            let told = (provided, known.asked.clone());
+            let needed = document::write(missing, &round, &dry, told)?;
             Ok(Generated::Needed(Box::new(needed)))
         }
         Rounds::Decided(walked) => {
@@ -198,14 +256,17 @@ fn generate(
             let run = RecordedRun {
                 values: session.values(&walked),
                 answers: known.answers.into_iter().collect(),
+                questions: known.questions,
                 files: std::collections::BTreeMap::new(),
             };
+            let answers_kept = known.answers_kept.into_iter().collect();
             let templates = walked.found.templates;
             Ok(Generated::Now(Box::new(Now {
                 run,
                 writes,
                 commands,
                 templates,
+                answers_kept,
             })))
         }
     }
@@ -216,15 +277,33 @@ fn merge_run(
     root: &Root,
     before: &RecordedRun,
     (run, writes): (&mut RecordedRun, Vec<Write>),
-    changes: &mut ChangeSet,
-    report: &mut UpdateReport,
+    prepared: &mut Prepared,
 ) -> Result<(), Error> {
+    let Prepared {
+        report,
+        changes,
+        observed,
+    } = prepared;
     for write in writes {
         let Ok(new) = String::from_utf8(write.content) else {
             continue;
         };
         let base = before.files.get(&write.path).map(String::as_str);
         let current = root.read_text(&write.path)?;
+        observed.note_text(&write.path, current.as_deref().map(str::as_bytes));
+        let marked = current.as_deref().map_or(0, conflict_marks);
+        if marked > 0 {
+            // Merging into marks would bury them; the old base waits until they are settled.
+            report.conflicts += marked;
+            report.files.push(UpdatedFile {
+                path: write.path.clone(),
+                status: UpdateStatus::Conflicted,
+                diff: String::new(),
+            });
+            let base = base.map_or(new, str::to_owned);
+            run.files.insert(write.path, base);
+            continue;
+        }
         let merged = merge(base, current.as_deref(), &new)?;
         report.conflicts += merged.conflicts;
         let mut diff = String::new();
@@ -265,6 +344,12 @@ fn merge_run(
         });
     }
     Ok(())
+}
+
+/// How many conflicts of an earlier update are still in a text.
+fn conflict_marks(text: &str) -> usize {
+    let begin = format!("<<<<<<< {}", LABELS.ours);
+    text.lines().filter(|line| *line == begin).count()
 }
 
 struct MergedFile {

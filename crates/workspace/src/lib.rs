@@ -29,6 +29,8 @@ mod walk;
 mod append;
 mod apply;
 mod changes;
+mod create;
+mod writer;
 
 mod policed;
 mod self_running;
@@ -54,3 +56,4 @@ pub use policy::{
 };
 pub use root::{Kind, READ_BYTES_MAX, Root};
 pub use walk::{Entry, WALK_ENTRIES_MAX};
+pub use writer::{WRITER_LEVELS_MAX, WRITER_WAIT_MAX, WriterInfo, WriterLock, WriterRequest};

@@ -58,7 +58,11 @@ pub fn answer<T>(
                 };
             }
             Ok(Attempt::Unwritten(result)) => break Ok(Came::To(result)),
-            Ok(Attempt::Needed(needed)) => needed,
+            Ok(Attempt::Needed(needed)) => {
+                // The next attempt must not ask the person for the same values again.
+                request.asked.clone_from(&needed.asked);
+                needed
+            }
             Err(error) if round.take_back(&error, request) => continue,
             Err(error) => break Err(error.into()),
         };

@@ -2,10 +2,10 @@
 
 use jiff::Timestamp;
 use prompt::Answers;
-use workspace::{ChangeSet, RelPath};
+use workspace::RelPath;
 
 use super::ledger::utc;
-use crate::{Error, Project};
+use crate::{Code, Error, Project};
 
 /// Where answers are kept.
 pub const ANSWERS_DIR: &str = ".drawloom/answers";
@@ -21,23 +21,43 @@ pub struct Kept {
     pub count: usize,
 }
 
+/// Keeps answers of a run that was undone; nothing where there are none.
+pub fn keep_answers(
+    project: &Project,
+    answers: &serde_json::Map<String, serde_json::Value>,
+) -> Result<Option<Kept>, Error> {
+    let known = answers.iter().filter(|(_, value)| !value.is_null());
+    let known: serde_json::Map<_, _> = known
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    if known.is_empty() {
+        return Ok(None);
+    }
+    let text = serde_json::Value::Object(known).to_string();
+    let answers = Answers::read(&text, ANSWERS_DIR)
+        .map_err(|error| Error::new(Code::Data, error.to_string()))?;
+    keep(project, &answers).map(Some)
+}
+
 /// Writes the answers to a file of their own.
 pub(super) fn keep(project: &Project, answers: &Answers) -> Result<Kept, Error> {
     let time = utc(Timestamp::now())
         .strftime("%Y-%m-%d-%H%M%S")
         .to_string();
-    let mut path = RelPath::parse(&format!("{ANSWERS_DIR}/{time}.json"))?;
-    for number in 2..NAMES_MAX {
-        if !project.root.exists(&path)? {
-            break;
+    let text = answers.to_json();
+    for number in 1..NAMES_MAX {
+        let name = match number {
+            1 => time.clone(),
+            number => format!("{time}-{number}"),
+        };
+        let path = RelPath::parse(&format!("{ANSWERS_DIR}/{name}.json"))?;
+        // Several processes may end in the same second: one of them gets the name.
+        if project.root.create_new(&path, &text)? {
+            let count = answers.len();
+            return Ok(Kept { path, count });
         }
-        path = RelPath::parse(&format!("{ANSWERS_DIR}/{time}-{number}.json"))?;
     }
-    let mut changes = ChangeSet::new();
-    changes.write(path.clone(), answers.to_json());
-    project.root.apply(&changes)?;
-    Ok(Kept {
-        path,
-        count: answers.len(),
-    })
+    let message =
+        format!("{ANSWERS_DIR} has more than NAMES_MAX ({NAMES_MAX}) files of one second");
+    Err(Error::new(Code::Limit, message).hint("remove those that are not needed"))
 }

@@ -23,7 +23,7 @@ use transport::{
 use crate::{Error, Project, Surroundings};
 
 pub use answering::{Attempt, Came, Ended, answer};
-pub use kept::{ANSWERS_DIR, Kept};
+pub use kept::{ANSWERS_DIR, Kept, keep_answers};
 pub use ledger::LEDGER_DIR;
 pub use transport::{Event, Mode, Reason, Spending};
 

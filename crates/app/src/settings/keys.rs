@@ -88,6 +88,13 @@ const OWN: &[Key] = &[
         default: "false",
     },
     Key {
+        section: "run",
+        name: "wait_ms_max",
+        kind: Kind::Count(|settings, count| settings.run.wait_ms_max = count),
+        about: &["How long a run waits for another one that writes to the project."],
+        default: "300000",
+    },
+    Key {
         section: "limits",
         name: "fuel_max",
         kind: Kind::Count(|settings, count| settings.limits.expr.fuel_max = count),

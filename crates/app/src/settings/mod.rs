@@ -65,6 +65,8 @@ pub struct Run {
     pub on_conflict: OnConflict,
     /// Whether recipes from kits may run commands without `--trust`.
     pub trust: bool,
+    /// How long a run waits for another one that writes to the project.
+    pub wait_ms_max: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +89,8 @@ impl Default for Settings {
             run: Run {
                 on_conflict: OnConflict::Ask,
                 trust: false,
+                wait_ms_max: u64::try_from(workspace::WRITER_WAIT_MAX.as_millis())
+                    .unwrap_or(u64::MAX),
             },
             limits: template::Limits::default(),
             output: Output { color: Color::Auto },

@@ -1,5 +1,10 @@
 //! `drawloom run`: a recipe in two passes, from the command line to files.
 
+mod pick;
+mod settle;
+
+pub(crate) use settle::say_unfinished;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -12,12 +17,15 @@ use recipe::manifest::{Type, Variable};
 use recipe::{AskMissing, Given, Mode, OnConflict, Outcome, Request, Strictness, Trust};
 
 use crate::answering::{Answering, Closed, Job};
+use crate::arguments::Command;
 use crate::command::recipe::info;
 use crate::exit::{Exit, Trouble};
 use crate::output::Form;
 use crate::person::{Echo, Person};
 use crate::session::Session;
 use crate::{arguments, input, interrupt, outcome, output, values};
+
+use settle::Wish;
 
 /// Run a recipe
 ///
@@ -29,7 +37,7 @@ use crate::{arguments, input, interrupt, outcome, output, values};
 /// goes on with the answer. Where nobody is set up to answer, nothing is written: the questions go to
 /// stdout as one document and the exit code is 2. All files are written together or not at all, and
 /// commands run after them.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(
     override_usage = "drawloom run [OPTIONS] RECIPE [VALUES]... [--NAME VALUE]...",
     after_long_help = "\
@@ -40,11 +48,17 @@ Examples:
   drawloom run model Invoice --ai-mode stdout      print its questions, exit code 2
   drawloom run model Invoice --answers answers.json   answers from a file
   drawloom run model Invoice --dry-run             the differences and commands, nothing done
-  drawloom run model --help                        the recipe's variables"
+  drawloom run model --help                        the recipe's variables
+  drawloom run                                     choose a recipe from a list
+  drawloom run --undo                              settle a run that was killed
+
+Behind the recipe's name, `--x` is the recipe's variable `x` if it declares one; drawloom's own option
+of that name then goes before the recipe's name."
 )]
 pub(crate) struct Run {
-    /// A recipe's name (`hello`, `kit/recipe`) or the path of its folder or file
-    pub(crate) recipe: String,
+    /// A recipe's name (`hello`, `kit/recipe`) or the path of its folder or file; without one, choose
+    /// from a list
+    pub(crate) recipe: Option<String>,
     /// Values for the recipe's variables
     #[arg(value_name = "VALUES")]
     pub(crate) values: Vec<String>,
@@ -55,6 +69,8 @@ pub(crate) struct Run {
     pub(crate) answering: Answering,
     #[command(flatten)]
     pub(crate) writing: Writing,
+    #[command(flatten)]
+    pub(crate) settling: Settling,
 
     /// Print the result as one JSON document
     #[arg(long, help_heading = "Output")]
@@ -68,7 +84,7 @@ pub(crate) struct Run {
 }
 
 /// Where values and answers come from.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Questions")]
 pub(crate) struct Asking {
     /// Answers to the questions, as JSON; `-` reads stdin; several files are joined
@@ -93,7 +109,7 @@ pub(crate) enum Ask {
 }
 
 /// What may happen to the project.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Writing")]
 pub(crate) struct Writing {
     /// Show differences and commands; write nothing, run nothing
@@ -113,33 +129,83 @@ pub(crate) struct Writing {
     pub(crate) strict: bool,
 }
 
+/// What to do about a run that was killed while its commands ran.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "A run that was cut off")]
+pub(crate) struct Settling {
+    /// Run the commands that were left when a run was killed
+    #[arg(long, conflicts_with = "undo")]
+    pub(crate) resume: bool,
+    /// Put the files of a run that was killed back as they were
+    #[arg(long)]
+    pub(crate) undo: bool,
+}
+
+impl Settling {
+    fn wish(&self) -> Option<Wish> {
+        match (self.resume, self.undo) {
+            (true, _) => Some(Wish::Resume),
+            (_, true) => Some(Wish::Undo),
+            _ => None,
+        }
+    }
+}
+
 impl Run {
     pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
         let project = session.project()?;
-        let words = self.words_of_name();
-        let found = app::recipes::find(&project, &session.surroundings.cwd, &words)?;
+        let Some(recipe) = &self.recipe else {
+            return match self.settling.wish() {
+                Some(wish) => settle::settle(self, session, (&project, wish)),
+                None => pick::pick(self, session, &project),
+            };
+        };
+        let words = self.words_of_name(recipe);
+        let found = find(session, &project, (&words, &self.words))?;
         if self.wants_recipe_help {
-            return recipe_help(&found.recipe, &words[..found.words].join(" "));
+            return recipe_help(&found.recipe, &words[..found.words].join(" "), "run");
         }
-        let values = &self.values[found.words - 1..];
-        let mut request = self.request(session, &project, &found.recipe, values)?;
+        let variables = found.recipe.variables();
+        let names: Vec<&str> = variables.keys().map(String::as_str).collect();
+        let cli = arguments::reread(&self.words, &names)?;
+        session.use_color(&cli.global);
+        let (Command::Run(run) | Command::Recipe(super::recipe::Recipe::Run(run))) = cli.command
+        else {
+            return Ok(Exit::Usage);
+        };
+        if let Some(wish) = run.settling.wish() {
+            return settle::settle(&run, session, (&project, wish));
+        }
+        say_unfinished(&project, Form::from(run.json))?;
+        let values = run.values[found.words - 1..].to_vec();
+        run.run_recipe(session, &project, (&found.recipe, &values))
+    }
+
+    /// Runs a recipe that is found, with values for it as they were typed.
+    pub(super) fn run_recipe(
+        &self,
+        session: &Session,
+        project: &Project,
+        (recipe, values): (&recipe::Recipe, &[String]),
+    ) -> Result<Exit, Trouble> {
+        let mut request = self.request(session, project, recipe, values)?;
         let form = Form::from(self.json);
         let mut person = Person::new(Echo::from(form));
         let job = Job {
             session,
-            project: &project,
+            project,
             wish: self.answering.wish(),
             form,
         };
         let ended = job.answer(&mut request, &mut |request| {
-            let outcome = recipe::run(&found.recipe, &project.root, request, &mut person)?;
+            let outcome = recipe::run(recipe, &project.root, request, &mut person)?;
             Ok(match outcome {
                 Outcome::AnswersNeeded(needed) => Attempt::Needed(Box::new(needed)),
                 Outcome::Done(_) => Attempt::Done(outcome),
                 Outcome::Shown(_) | Outcome::Conflicts(_) => Attempt::Unwritten(outcome),
             })
         });
-        match job.close(ended, &self.words)? {
+        match job.close(ended, (&self.words, &request.asked))? {
             Closed::To(outcome, go_on) => outcome::show(outcome, &request, form, go_on.as_ref()),
             Closed::Deferred(needed) => outcome::answers_needed(&needed, &request, form),
             Closed::Left(exit) => Ok(exit),
@@ -147,12 +213,10 @@ impl Run {
     }
 
     /// The recipe's name and the words after it that may still belong to it (`kit cookbook recipe`).
-    fn words_of_name(&self) -> Vec<String> {
+    fn words_of_name(&self, recipe: &str) -> Vec<String> {
         let values = self.values.iter().take_while(|word| !word.starts_with('-'));
-        std::iter::once(&self.recipe)
-            .chain(values)
-            .cloned()
-            .collect()
+        let name = recipe.to_owned();
+        std::iter::once(name).chain(values.cloned()).collect()
     }
 
     fn request(
@@ -162,12 +226,10 @@ impl Run {
         recipe: &recipe::Recipe,
         values: &[String],
     ) -> Result<Request, Trouble> {
-        let variables = Names(&recipe.manifest.variables);
-        let mut given = values::read(values, |name| variables.is_flag(name))?;
-        values::read_set(&self.asking.set, &mut given)?;
-        variables.check_options(&given)?;
+        let given = given(recipe, values, &self.asking.set)?;
         let rerun = session.rerun(&self.words);
         Ok(Request {
+            writer: session.writer(project, &self.words),
             values: given,
             answers: answers(session, &self.asking.answers)?,
             conflicts: self.writing.on_conflict(project.settings.run.on_conflict),
@@ -179,6 +241,7 @@ impl Run {
             },
             ask_missing: self.ask_missing()?,
             rerun_command: rerun.command,
+            rerun_end: rerun.end,
             answers_path: rerun.answers_path,
             prompt_template: self.prompt_template(session)?,
             strict: if self.writing.strict {
@@ -190,6 +253,7 @@ impl Run {
             limits: project.settings.limits,
             now_ms: Some(session.surroundings.now_ms),
             cancel: Some(interrupt::cancel()),
+            ..Request::default()
         })
     }
 
@@ -224,6 +288,34 @@ impl Writing {
     }
 }
 
+/// The recipe that words name. Where there is none, a command line that is wrong in itself is said
+/// first.
+pub(crate) fn find(
+    session: &Session,
+    project: &Project,
+    (name, words): (&[String], &[OsString]),
+) -> Result<app::recipes::Found, Trouble> {
+    let found = app::recipes::find(project, &session.surroundings.cwd, name);
+    if found.is_err() {
+        arguments::reread(words, &[])?;
+    }
+    Ok(found?)
+}
+
+/// The words for a recipe, as values by position and by name.
+pub(crate) fn given(
+    recipe: &recipe::Recipe,
+    words: &[String],
+    set: &[String],
+) -> Result<Given, Trouble> {
+    let declared = recipe.variables();
+    let variables = Names(&declared);
+    let mut given = values::read(words, |name| variables.is_flag(name))?;
+    values::read_set(set, &mut given)?;
+    variables.check_options(&given)?;
+    Ok(given)
+}
+
 pub(crate) fn trust(given: bool) -> Trust {
     if given { Trust::Given } else { Trust::Asked }
 }
@@ -245,9 +337,15 @@ pub(crate) fn answers(session: &Session, files: &[PathBuf]) -> Result<Option<Ans
     Ok(joined)
 }
 
-fn recipe_help(recipe: &recipe::Recipe, name: &str) -> Result<Exit, Trouble> {
+pub(crate) fn recipe_help(
+    recipe: &recipe::Recipe,
+    name: &str,
+    command: &str,
+) -> Result<Exit, Trouble> {
     let mut text = info::as_text(recipe, name);
-    text.push_str("\nOptions of drawloom itself, such as --dry-run: drawloom run --help\n");
+    text.push_str(&format!(
+        "\nOptions of drawloom itself, such as --dry-run: drawloom {command} --help\n"
+    ));
     output::styled(&text)?;
     Ok(Exit::Done)
 }
@@ -258,12 +356,12 @@ struct Names<'a>(&'a IndexMap<String, Variable>);
 impl Names<'_> {
     fn find(&self, name: &str) -> Option<&Variable> {
         let name = name.split_once('.').map_or(name, |(object, _)| object);
-        let wanted = folded(name);
+        let wanted = arguments::folded(name);
         let found = self.0.get(name);
         found.or_else(|| {
             self.0
                 .iter()
-                .find(|(name, _)| folded(name) == wanted)
+                .find(|(name, _)| arguments::folded(name) == wanted)
                 .map(|(_, v)| v)
         })
     }
@@ -289,12 +387,4 @@ impl Names<'_> {
             None => Ok(()),
         }
     }
-}
-
-/// `mainField`, `main_field` and `main-field` are one name.
-fn folded(name: &str) -> String {
-    name.chars()
-        .filter(|c| !matches!(c, '-' | '_'))
-        .flat_map(char::to_lowercase)
-        .collect()
 }

@@ -3,18 +3,20 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use app::Project;
 use app::ai::Attempt;
 use clap::Args;
 use clap::builder::styling::AnsiColor;
-use recipe::{Mode, Request, UpdateOutcome, UpdateReport, UpdateStatus};
+use recipe::{ChangedQuestions, Mode, Request, UpdateOutcome, UpdateReport, UpdateStatus};
 
 use crate::answering::{Answering, Closed, GoOn, Job};
+use crate::arguments::Command;
 use crate::command::run;
 use crate::exit::{Exit, Problem, Trouble};
 use crate::output::Form;
 use crate::person::{Echo, Person};
 use crate::session::Session;
-use crate::{diff, interrupt, outcome, output};
+use crate::{arguments, diff, interrupt, outcome, output};
 
 /// Merge a newer recipe into the files it generated
 ///
@@ -22,16 +24,30 @@ use crate::{diff, interrupt, outcome, output};
 /// again as it is now and merges the difference into the files, keeping what was edited by hand. Where
 /// both changed the same lines, the file gets conflict marks and the exit code is 1.
 #[derive(Args, Debug)]
-#[command(after_long_help = "\
+#[command(
+    override_usage = "drawloom update [OPTIONS] RECIPE [--NAME VALUE]...",
+    after_long_help = "\
 Examples:
-  drawloom update model --dry-run   show what would change
-  drawloom update model             merge it")]
+  drawloom update model --dry-run     show what would change
+  drawloom update model               merge it
+  drawloom update model --owner me    with a value for a variable that is new
+  drawloom update model --ask-again   ask anew where a question has changed"
+)]
 pub(crate) struct Update {
     /// A recipe's name or path, as it was given to `run`
     recipe: String,
+    /// Values for variables that the newer recipe declares: `--NAME VALUE`
+    #[arg(value_name = "VALUES", hide = true)]
+    pub(crate) values: Vec<String>,
+    /// A value by name, for a variable that is named like an option of drawloom
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
     /// Answers to questions that the newer recipe asks, as JSON; `-` reads stdin
     #[arg(long, value_name = "FILE")]
     answers: Vec<PathBuf>,
+    /// Ask again where a question has changed, instead of keeping the old answer
+    #[arg(long)]
+    ask_again: bool,
     #[command(flatten)]
     answering: Answering,
     /// Show the differences; write nothing
@@ -47,15 +63,43 @@ pub(crate) struct Update {
     /// The command line as it was typed, for the command that runs it again.
     #[arg(skip)]
     pub(crate) words: Vec<OsString>,
+    #[arg(skip)]
+    pub(crate) wants_recipe_help: bool,
 }
 
 impl Update {
     pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
         let project = session.project()?;
+        run::say_unfinished(&project, Form::from(self.json))?;
         let words = [self.recipe.clone()];
-        let found = app::recipes::find(&project, &session.surroundings.cwd, &words)?;
+        let found = run::find(session, &project, (&words, &self.words))?;
+        if self.wants_recipe_help {
+            return run::recipe_help(&found.recipe, &self.recipe, "update");
+        }
+        let variables = found.recipe.variables();
+        let names: Vec<&str> = variables.keys().map(String::as_str).collect();
+        let cli = arguments::reread(&self.words, &names)?;
+        session.use_color(&cli.global);
+        match cli.command {
+            Command::Update(update) => update.update(session, &project, &found.recipe),
+            _ => Ok(Exit::Usage),
+        }
+    }
+
+    fn update(
+        &self,
+        session: &Session,
+        project: &Project,
+        recipe: &recipe::Recipe,
+    ) -> Result<Exit, Trouble> {
         let rerun = session.rerun(&self.words);
         let mut request = Request {
+            values: run::given(recipe, &self.values, &self.set)?,
+            changed_questions: match self.ask_again {
+                true => ChangedQuestions::AskAgain,
+                false => ChangedQuestions::KeepAnswer,
+            },
+            writer: session.writer(project, &self.words),
             answers: run::answers(session, &self.answers)?,
             trust: run::trust(self.trust || project.settings.run.trust),
             mode: if self.dry_run {
@@ -64,6 +108,7 @@ impl Update {
                 Mode::Perform
             },
             rerun_command: rerun.command,
+            rerun_end: rerun.end,
             answers_path: rerun.answers_path,
             policy: project.settings.agent.policy.clone(),
             limits: project.settings.limits,
@@ -75,19 +120,19 @@ impl Update {
         let mut person = Person::new(Echo::from(form));
         let job = Job {
             session,
-            project: &project,
+            project,
             wish: self.answering.wish(),
             form,
         };
         let ended = job.answer(&mut request, &mut |request| {
-            let updated = recipe::update(&found.recipe, &project.root, request, &mut person)?;
+            let updated = recipe::update(recipe, &project.root, request, &mut person)?;
             Ok(match updated {
                 UpdateOutcome::AnswersNeeded(needed) => Attempt::Needed(Box::new(needed)),
                 UpdateOutcome::Done(_) => Attempt::Done(updated),
                 UpdateOutcome::Shown(_) => Attempt::Unwritten(updated),
             })
         });
-        match job.close(ended, &self.words)? {
+        match job.close(ended, (&self.words, &request.asked))? {
             Closed::To(UpdateOutcome::Done(report), _) => done(&report, form),
             Closed::To(UpdateOutcome::Shown(report), go_on) => shown(&report, form, go_on.as_ref()),
             Closed::To(UpdateOutcome::AnswersNeeded(needed), _) => {
@@ -167,6 +212,11 @@ fn say(report: &UpdateReport) {
             word,
             color.on_default(),
             &format!("{}{why}", file.path),
+        ));
+    }
+    for key in &report.answers_kept {
+        output::say(format!(
+            "kept the old answer to `{key}`, whose question has changed (--ask-again asks anew)"
         ));
     }
     for command in &report.commands_not_run {

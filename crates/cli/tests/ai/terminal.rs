@@ -47,7 +47,7 @@ fn each_question_is_asked_in_its_own_way() {
                 "a line with only `.` ends the answer",
                 "return <Card/>;\n.\n",
             ),
-            ("space chooses", &pick),
+            ("space to select", &pick),
             ("Is the list paged?", "\r"),
             (
                 "Write a caption for name and email.",
@@ -110,7 +110,7 @@ fn whoever_leaves_keeps_what_was_answered() {
                 "a line with only `.` ends the answer",
                 "return <Card/>;\n.\n",
             ),
-            ("space chooses", pick.as_str()),
+            ("space to select", pick.as_str()),
         ];
         if leaving != "Is the list paged?" {
             script.push(("Is the list paged?", "\r"));
@@ -157,4 +157,23 @@ fn one_question_is_asked_of_the_person() {
     let ran = on_terminal(&off(), "ai ask 'Two and two?'", &script);
     assert_eq!(ran.exit, 0, "{}", ran.out);
     assert!(ran.out.trim_end().ends_with("Four."), "{}", ran.out);
+}
+
+#[test]
+fn leaving_at_a_conflict_keeps_the_answers() {
+    let shop = Shop::with("[ai]\nmode = \"off\"\n");
+    shop.project.write("src/customer.tsx", "mine\n");
+    shop.project.write("some.json", FIRST);
+    let script = [
+        ("Write a caption", "Name and email of a \"customer\".\r"),
+        ("What should happen to", "\u{3}"),
+    ];
+    let ran = on_terminal(&shop, "run card Customer --answers some.json", &script);
+    assert_eq!(ran.exit, 130, "{}", ran.out);
+    assert!(
+        ran.out.contains("answers are kept in .drawloom/answers/"),
+        "{}",
+        ran.out
+    );
+    assert!(!ran.out.contains("interrupted"), "{}", ran.out);
 }

@@ -13,13 +13,16 @@ mod project;
 
 mod usage;
 
+mod cut_off;
 mod diagrams;
 mod importing;
 mod indexing;
 mod interruption;
 mod kits;
+mod own_names;
 mod running;
 mod setting_up;
 mod template_render;
 mod two_passes;
 mod updating;
+mod writers;

@@ -40,7 +40,7 @@ fn init_writes_an_example_that_runs() {
     assert_eq!(
         project.read(".gitignore"),
         ".drawloom/drawloom.db*\n.drawloom/apply/\n.drawloom/answers/\n.drawloom/ledger/\n\
-         .drawloom/patches/\n"
+         .drawloom/patches/\n.drawloom/unfinished/\n"
     );
     let expect = Expect {
         exit: 0,
@@ -59,7 +59,7 @@ fn init_writes_an_example_that_runs() {
         Expect {
             exit: 0,
             out: Nothing,
-            err: Has(&["is sound"]),
+            err: Has(&["is valid"]),
         },
     );
     check(
@@ -179,7 +179,7 @@ fn init_overwrites_nothing() {
     assert_eq!(
         project.read(".gitignore"),
         "target\r\n.drawloom/apply/\r\n.drawloom/drawloom.db*\r\n.drawloom/answers/\r\n\
-         .drawloom/ledger/\r\n.drawloom/patches/\r\n"
+         .drawloom/ledger/\r\n.drawloom/patches/\r\n.drawloom/unfinished/\r\n"
     );
     let before = project.tree();
     let ran = check(

@@ -102,7 +102,7 @@ fn the_document_asks_and_its_own_command_then_writes() {
             err: Has(&["2 answers are needed", "--answers ./answers.json"]),
         },
     );
-    assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+    assert_eq!(ran.err.lines().count(), 2, "{}", ran.err);
     assert_eq!(project.tree(), before, "pass 1 writes nothing");
 
     let command = command_in(&ran.out);

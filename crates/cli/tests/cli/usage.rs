@@ -57,7 +57,7 @@ fn help_and_version_are_data() {
 fn wrong_usage_is_64_and_never_2() {
     check_usage_error("", &["Usage: drawloom"]);
     check_usage_error("recpe", &["unrecognized subcommand 'recpe'", "'recipe'"]);
-    check_usage_error("run", &["<RECIPE>"]);
+    check_usage_error("run", &["there are no recipes here"]);
     check_usage_error("run --nmae x hello", &["unexpected argument '--nmae'"]);
     check_usage_error("kit", &["Usage: drawloom kit"]);
     check_usage_error("doctor --force", &["unexpected argument '--force'"]);

@@ -12,6 +12,8 @@ use super::{CommandReport, CommandResult, Performer};
 use crate::effect::{Command, Run, What};
 use crate::error::{Diagnostic, Error, Kind, Place};
 use crate::host::{Event, Host};
+use crate::request::WRITER_VARIABLE;
+use crate::unfinished::RunJournal;
 
 /// Most lines of a failed command's output an error repeats.
 const OUTPUT_SHOWN_LINES_MAX: usize = 20;
@@ -22,6 +24,7 @@ const RETRY_DELAY_FIRST: Duration = Duration::from_millis(500);
 /// What workers tell the one who may talk to the host.
 enum Note {
     Started {
+        id: usize,
         step: String,
         command: String,
     },
@@ -40,6 +43,8 @@ enum Note {
 /// What every worker knows.
 struct Surroundings<'s> {
     root: &'s std::path::Path,
+    /// Lets drawloom see, when a command starts it, that it runs inside this run.
+    token: &'s str,
     cancel: Option<&'s exec::Cancel>,
 }
 
@@ -52,17 +57,18 @@ impl Performer<'_> {
         let (notes, received) = channel();
         let surroundings = Surroundings {
             root: self.root.path(),
+            token: &self.token,
             cancel: self.cancel.as_ref(),
         };
         let (results, reports) = (&mut self.results, &mut self.reports);
-        let host = &mut *self.host;
+        let (host, journal) = (&mut *self.host, &mut self.journal);
         thread::scope(|threads| {
             let worker = threads.spawn(|| {
                 let notes = notes;
                 runs.iter()
                     .try_for_each(|run| execute(run, &surroundings, &notes))
             });
-            for (id, report, result) in pass_on(&received, host) {
+            for (id, report, result) in pass_on(&received, host, journal) {
                 results.insert(id, result);
                 reports.push(report);
             }
@@ -80,11 +86,14 @@ impl Performer<'_> {
 fn pass_on(
     received: &Receiver<Note>,
     host: &mut dyn Host,
+    journal: &mut RunJournal<'_>,
 ) -> Vec<(usize, CommandReport, CommandResult)> {
     let mut finished = Vec::new();
     for note in received {
         match note {
-            Note::Started { step, command } => {
+            Note::Started { id, step, command } => {
+                // A disk that is full must not end a run whose files are written already.
+                journal.started(id).ok();
                 host.event(Event::CommandStarted {
                     step: &step,
                     command: &command,
@@ -104,6 +113,7 @@ fn pass_on(
             Note::Finished { id, report, result } => {
                 let (step, command) = (report.step.as_str(), report.command.as_str());
                 let succeeded = report.succeeded;
+                journal.ended(id, succeeded).ok();
                 host.event(Event::CommandFinished {
                     step,
                     command,
@@ -170,6 +180,7 @@ fn one(
     let (step, shown) = (command.step.clone(), line.clone());
     notes
         .send(Note::Started {
+            id: command.id,
             step,
             command: shown,
         })
@@ -242,7 +253,8 @@ fn invocation(command: &Command, surroundings: &Surroundings<'_>) -> Invocation 
             Invocation::new(program).args(words.iter().skip(1).cloned())
         }
     };
-    let mut env = Env::default().remove_all(exec::AGENT_MARKERS);
+    let env = Env::default().remove_all(exec::AGENT_MARKERS);
+    let mut env = env.set(WRITER_VARIABLE, surroundings.token);
     for (name, value) in &command.env {
         env = env.set(name, value);
     }

@@ -106,13 +106,28 @@ impl Walk<'_> {
             Json::Object(map) => {
                 let mut all = (serde_json::Map::new(), Certainty::Sure);
                 for (key, value) in map {
+                    let (key, of_key) = self.key(at, key, place)?;
                     let (value, certainty) = self.value(at, value, place)?;
-                    all.0.insert(key.clone(), value);
-                    all.1 = all.1.max(certainty);
+                    if all.0.insert(key.clone(), value).is_some() && of_key == Certainty::Sure {
+                        let message = format!("two keys of this map render to `{key}`");
+                        return Err(at.unit.error(Kind::Template, place, message));
+                    }
+                    all.1 = all.1.max(certainty).max(of_key);
                 }
                 Ok((Json::Object(all.0), all.1))
             }
             plain => Ok((plain.clone(), Certainty::Sure)),
+        }
+    }
+
+    /// A key of a map in the manifest, which may be a template as any text.
+    fn key(&mut self, at: &At<'_>, key: &str, place: Place) -> Result<(String, Certainty), Error> {
+        match key.contains("{{") {
+            true => {
+                let text = key.to_owned();
+                self.text(at, &Text { text, place })
+            }
+            false => Ok((key.to_owned(), Certainty::Sure)),
         }
     }
 

@@ -53,7 +53,13 @@ pub(crate) struct Known {
     pub(crate) answers: Answers,
     /// Values of variables and prompts that were asked for and given.
     pub(crate) values: BTreeMap<String, serde_json::Value>,
+    /// Those of them that a person gave.
+    pub(crate) asked: serde_json::Map<String, serde_json::Value>,
     pub(crate) decisions: Decisions,
+    /// What each answer was an answer to.
+    pub(crate) questions: BTreeMap<String, String>,
+    /// Answers of an earlier run whose question reads differently now.
+    pub(crate) answers_kept: BTreeSet<String>,
     pub(crate) on_conflict: OnConflict,
 }
 

@@ -41,6 +41,7 @@ use probe::{Probe, Unprobed};
 use staging::Staging;
 
 pub use staging::LOCK_WAIT_MAX;
+pub(crate) use staging::make_dir;
 
 /// What an apply must survive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -14,6 +14,7 @@ use super::journal::Journal;
 use super::probe::Probe;
 use crate::descent::open_dir;
 use crate::floor::{HOME, STAGING};
+use crate::writer::is_writer_lock;
 use crate::{Error, ErrorKind, RelPath, Root};
 
 /// How long an apply waits for another process's apply to end.
@@ -189,7 +190,7 @@ impl<'r> Staging<'r> {
             for entry in self.dir.entries()? {
                 names.push(entry?.file_name());
             }
-            names.retain(|name| name != LOCK);
+            names.retain(|name| name != LOCK && !is_writer_lock(name));
             Ok(names)
         };
         read().map_err(|source| Error::io("listing", &self.place(), source))
@@ -213,7 +214,7 @@ fn note_owner(lock: &OwnedFd, home_is_ours: bool) -> io::Result<bool> {
 
 /// Opens a directory, making it if need be, and says whether it was made;
 /// `None` when somebody removed it in between.
-fn make_dir(parent: BorrowedFd<'_>, name: &str) -> io::Result<Option<(OwnedFd, bool)>> {
+pub(crate) fn make_dir(parent: BorrowedFd<'_>, name: &str) -> io::Result<Option<(OwnedFd, bool)>> {
     let made = match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(0o777)) {
         Ok(()) => true,
         Err(Errno::EXIST) => false,

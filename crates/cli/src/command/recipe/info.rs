@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use indexmap::IndexMap;
 use recipe::manifest::{Manifest, Step, Type, Variable};
 use recipe::{Origin, Recipe};
 use serde_json::{Map, Value, json};
@@ -11,7 +12,7 @@ use crate::arguments::HEADING;
 use crate::exit::{Exit, Trouble};
 use crate::rerun::quote;
 use crate::session::Session;
-use crate::{output, table};
+use crate::{arguments, output, table};
 
 /// Show a recipe's variables, steps and examples
 #[derive(Args, Debug)]
@@ -61,11 +62,12 @@ pub(crate) fn as_text(recipe: &Recipe, name: &str) -> String {
         "\n{HEADING}Usage:{HEADING:#} {}\n",
         usage(manifest, name)
     );
-    if !manifest.variables.is_empty() {
+    let variables = recipe.variables();
+    if !variables.is_empty() {
         let _ = write!(
             text,
             "\n{HEADING}Variables:{HEADING:#}\n{}",
-            indented(&variable_rows(manifest))
+            indented(&variable_rows(&variables))
         );
     }
     let steps: Vec<Vec<String>> = manifest.steps.iter().map(step_row).collect();
@@ -109,15 +111,43 @@ fn usage(manifest: &Manifest, name: &str) -> String {
     words.join(" ")
 }
 
-fn variable_rows(manifest: &Manifest) -> Vec<Vec<String>> {
+fn variable_rows(variables: &IndexMap<String, Variable>) -> Vec<Vec<String>> {
     let row = |(name, variable): (&String, &Variable)| {
         let option = match variable.kind {
+            _ if arguments::needs_set(name) => format!("--set {name}={}", kind(variable)),
             Type::Boolean => format!("--{name}"),
             _ => format!("--{name} {}", kind(variable)),
         };
-        vec![option, about(variable)]
+        let mut about = about(variable);
+        if let Some(option) = arguments::shadowed_options(&[name]).first() {
+            let note = format!("drawloom's own --{option} goes before the recipe's name");
+            about = match about.is_empty() {
+                true => note,
+                false => format!("{about}; {note}"),
+            };
+        }
+        vec![option, about]
     };
-    manifest.variables.iter().map(row).collect()
+    variables.iter().map(row).collect()
+}
+
+/// What to know about variables that are named like options of drawloom.
+pub(crate) fn notes_on_names(recipe: &Recipe) -> Vec<String> {
+    let variables = recipe.variables();
+    let names = variables.keys().filter_map(|name| {
+        let is_shadowing = !arguments::shadowed_options(&[name]).is_empty();
+        let way = match (arguments::needs_set(name), is_shadowing) {
+            (true, _) => format!("it can only be given as `--set {name}=VALUE`"),
+            (_, true) => {
+                "drawloom's option goes before the recipe's name, the variable after it".to_owned()
+            }
+            _ => return None,
+        };
+        Some(format!(
+            "`{name}` is named like an option of drawloom: {way}"
+        ))
+    });
+    names.collect()
 }
 
 fn kind(variable: &Variable) -> String {
@@ -186,7 +216,8 @@ fn example_line(name: &str, variables: &Map<String, Value>) -> String {
 
 fn as_json(recipe: &Recipe) -> Value {
     let manifest = &recipe.manifest;
-    let variables = manifest.variables.iter().map(|(name, variable)| {
+    let declared = recipe.variables();
+    let variables = declared.iter().map(|(name, variable)| {
         let value = json!({
             "type": variable.kind.as_str(),
             "required": variable.required,

@@ -3,6 +3,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 
+use crate::command::recipe::info;
 use crate::exit::{Exit, Trouble};
 use crate::output;
 use crate::session::Session;
@@ -41,7 +42,13 @@ impl Validate {
             let checked = app::recipes::check(&project, cwd, name).map_err(Trouble::from);
             wrong += usize::from(checked.is_err());
             match checked {
-                Ok(()) if !self.json => output::say(format!("{name} is sound")),
+                Ok(()) if !self.json => {
+                    output::say(format!("{name} is valid"));
+                    let found = app::recipes::find(&project, cwd, std::slice::from_ref(name))?;
+                    for note in info::notes_on_names(&found.recipe) {
+                        output::say(format!("  note: {note}"));
+                    }
+                }
                 Err(trouble) if !self.json => output::trouble(&trouble, output::Form::Text),
                 checked => results.push(result(name, checked.err())),
             }
