@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+use crate::engine::FailureClass;
+
 /// A step's settings, as they are written.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -52,6 +54,14 @@ pub struct Config {
     /// `http`: wait for a signed call back.
     pub await_callback: Option<bool>,
     pub tags: Option<Vec<String>>,
+    /// The steps whose outputs a step is shown, instead of the one before it.
+    pub context_from: Option<Vec<String>>,
+    /// How many tokens of that, at most.
+    pub context_tokens_max: Option<u32>,
+    /// How often a person is reminded of a task.
+    pub remind: Option<Duration>,
+    /// Who gets a person's task when its time is over, before `onTimeout` counts.
+    pub escalate_to: Option<String>,
     /// What the handler wants to know.
     pub config: Option<Map<String, Value>>,
 }
@@ -143,9 +153,123 @@ pub enum Handler {
 pub struct Retry {
     /// All attempts, the first one included.
     pub attempts: u32,
-    /// Before the second attempt; doubled before every later one.
+    /// Before the second attempt; `factor` times as long before every later one.
     pub delay: Duration,
+    pub factor: f64,
+    #[serde(rename = "max", alias = "maxDelay")]
     pub max_delay: Duration,
+    /// After which failures.
+    pub on: RetryOn,
+}
+
+/// The failures after which an attempt is made again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryOn {
+    /// One bit for each of [`RetryClass::ALL`].
+    bits: u16,
+}
+
+/// Failures as `retry.on` names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RetryClass {
+    Timeout,
+    /// 429, 5xx, or no connection.
+    Unavailable,
+    /// The worker died.
+    Lease,
+    /// The reply could not be read.
+    Reply,
+    /// A command exited with an error.
+    Exit,
+    Http4xx,
+    /// The reply was FAILED, or a child run failed.
+    Failed,
+    Any,
+}
+
+impl RetryClass {
+    pub const ALL: [RetryClass; 8] = [
+        RetryClass::Timeout,
+        RetryClass::Unavailable,
+        RetryClass::Lease,
+        RetryClass::Reply,
+        RetryClass::Exit,
+        RetryClass::Http4xx,
+        RetryClass::Failed,
+        RetryClass::Any,
+    ];
+
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            RetryClass::Timeout => "timeout",
+            RetryClass::Unavailable => "unavailable",
+            RetryClass::Lease => "lease",
+            RetryClass::Reply => "reply",
+            RetryClass::Exit => "exit",
+            RetryClass::Http4xx => "http4xx",
+            RetryClass::Failed => "failed",
+            RetryClass::Any => "any",
+        }
+    }
+
+    fn covers(self, class: FailureClass) -> bool {
+        match self {
+            RetryClass::Timeout => class == FailureClass::Timeout,
+            RetryClass::Unavailable => {
+                matches!(class, FailureClass::RateLimited | FailureClass::Unavailable)
+            }
+            RetryClass::Lease => class == FailureClass::LeaseLost,
+            RetryClass::Reply => class == FailureClass::UnparsableReply,
+            RetryClass::Exit => class == FailureClass::Exit,
+            RetryClass::Http4xx => class == FailureClass::Http4xx,
+            RetryClass::Failed => matches!(class, FailureClass::Failed | FailureClass::Child),
+            RetryClass::Any => class != FailureClass::Cancelled,
+        }
+    }
+}
+
+impl RetryOn {
+    #[must_use]
+    pub fn of(classes: &[RetryClass]) -> RetryOn {
+        let bits = classes.iter().map(|class| 1 << (*class as u16));
+        RetryOn {
+            bits: bits.fold(0, |all, bit| all | bit),
+        }
+    }
+
+    #[must_use]
+    pub fn classes(self) -> Vec<RetryClass> {
+        let named = RetryClass::ALL.into_iter();
+        named
+            .filter(|class| self.bits & (1 << (*class as u16)) != 0)
+            .collect()
+    }
+
+    #[must_use]
+    pub fn contains(self, class: FailureClass) -> bool {
+        self.classes().iter().any(|named| named.covers(class))
+    }
+}
+
+/// Whoever sets `retry` for a script means its failures, too.
+impl Default for RetryOn {
+    fn default() -> RetryOn {
+        RetryOn::of(&[
+            RetryClass::Timeout,
+            RetryClass::Unavailable,
+            RetryClass::Lease,
+            RetryClass::Reply,
+            RetryClass::Exit,
+        ])
+    }
+}
+
+impl<'de> Deserialize<'de> for RetryOn {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RetryOn, D::Error> {
+        Vec::<RetryClass>::deserialize(deserializer).map(|classes| RetryOn::of(&classes))
+    }
 }
 
 impl Default for Retry {
@@ -153,7 +277,9 @@ impl Default for Retry {
         Retry {
             attempts: 3,
             delay: Duration { ms: 5_000 },
+            factor: 2.0,
             max_delay: Duration { ms: 300_000 },
+            on: RetryOn::default(),
         }
     }
 }

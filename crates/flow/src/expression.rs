@@ -6,6 +6,7 @@ use std::rc::Rc;
 use expr::{Context, Frame, Limits, Object, Piece, Reference, Scope};
 use serde_json::{Map, Value};
 
+use crate::context;
 use crate::id::TextHash;
 
 /// How much one condition or one prompt may cost. Routing waits for it inside of a transaction.
@@ -60,19 +61,25 @@ pub fn value(source: &str, state: &Map<String, Value>) -> Result<Option<Value>, 
 ///
 /// When a `{{` is not closed or what is inside cannot be parsed or evaluated.
 pub fn fill(text: &str, state: &Map<String, Value>) -> Result<Filled, expr::Error> {
+    fill_with(text, |source| value(source, state))
+}
+
+fn fill_with(
+    text: &str,
+    find: impl Fn(&str) -> Result<Option<Value>, expr::Error>,
+) -> Result<Filled, expr::Error> {
     let mut filled = Filled::default();
     for piece in expr::pieces(text)? {
         match piece {
             Piece::Text(text) => filled.text.push_str(text),
             Piece::Expression { source, offset } => {
                 let offset = u32::try_from(offset).unwrap_or(u32::MAX);
-                let found = value(source, state).map_err(|error| error.shifted(offset))?;
-                match found {
+                match find(source).map_err(|error| error.shifted(offset))? {
                     None => {
                         filled.unknown.push(source.trim().to_owned());
                         filled.text.push_str(&format!("{{{{{source}}}}}"));
                     }
-                    Some(value) => filled.add(source, &shown(value)),
+                    Some(value) => filled.add(source, &value),
                 }
             }
         }
@@ -81,19 +88,39 @@ pub fn fill(text: &str, state: &Map<String, Value>) -> Result<Filled, expr::Erro
 }
 
 impl Filled {
-    fn add(&mut self, source: &str, text: &str) {
-        if text.len() <= REFERENCE_BYTES_MAX {
-            self.text.push_str(text);
-            return;
+    fn add(&mut self, source: &str, value: &Value) {
+        let shown = context::excerpt(value, REFERENCE_BYTES_MAX);
+        self.text.push_str(&shown.text);
+        if let Some(left_out) = shown.left_out {
+            self.cut.push(source.trim().to_owned());
+            self.text.push_str(&format!(
+                "\n[{left_out} left out: more than REFERENCE_BYTES_MAX = {REFERENCE_BYTES_MAX}; SHA-256 {}]",
+                TextHash::of(&context::pretty(value))
+            ));
         }
-        self.cut.push(source.trim().to_owned());
-        self.text.push_str(head(text, REFERENCE_BYTES_MAX));
-        self.text.push_str(&format!(
-            "\n[cut here: {} bytes are more than REFERENCE_BYTES_MAX = {REFERENCE_BYTES_MAX}; SHA-256 {}]",
-            text.len(),
-            TextHash::of(text)
-        ));
     }
+}
+
+/// Fills in a prompt: as [`fill`], and `{{input.name}}` that the run's input lacks is taken from the
+/// step before. Conditions and commands read only what the run was started with as `input`.
+///
+/// # Errors
+///
+/// As [`fill`].
+pub fn fill_prompt(text: &str, state: &Map<String, Value>) -> Result<Filled, expr::Error> {
+    fill_with(text, |source| {
+        Ok(value(source, state)?.or_else(|| from_before(source, state)))
+    })
+}
+
+/// What the step before gave under the name that the run's input lacks.
+fn from_before(source: &str, state: &Map<String, Value>) -> Option<Value> {
+    let mut path = plain_path(source)?;
+    match path.as_mut_slice() {
+        [first, _, ..] if first == "input" => "output".clone_into(first),
+        _ => return None,
+    }
+    follow(&path, state).cloned()
 }
 
 /// The begin of a text, up to some bytes and to a whole character.
@@ -103,16 +130,6 @@ pub(crate) fn head(text: &str, bytes: usize) -> &str {
         end -= 1;
     }
     text.get(..end).unwrap_or(text)
-}
-
-fn shown(value: Value) -> String {
-    match value {
-        Value::String(text) => text,
-        value @ (Value::Object(_) | Value::Array(_)) => {
-            serde_json::to_string_pretty(&value).unwrap_or_default()
-        }
-        value => value.to_string(),
-    }
 }
 
 /// What an expression, or every `{{ }}` of a text, reads. What does not parse reads nothing.

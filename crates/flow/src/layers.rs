@@ -1,7 +1,10 @@
 //! What is said to whoever does a step: four layers in a fixed order, each within its budget.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::context::{self, TOKEN_BYTES};
+use crate::engine::TaskRow;
 use crate::expression::{self, Filled};
 use crate::workflow::Step;
 
@@ -44,16 +47,42 @@ pub struct Parts<'a> {
     pub form: Form,
 }
 
+/// One layer of a prompt, as it is sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layer {
+    /// `base`, `agent`, `step`, `instructions` or `task`.
+    pub name: String,
+    pub text: String,
+}
+
 /// The whole prompt of one task.
 #[must_use]
 pub fn assemble(step: &Step, parts: &Parts<'_>) -> String {
+    joined(&layers(step, parts))
+}
+
+/// The layers of a prompt as one text.
+#[must_use]
+pub fn joined(layers: &[Layer]) -> String {
+    let texts: Vec<&str> = layers.iter().map(|layer| layer.text.as_str()).collect();
+    texts.join(BETWEEN)
+}
+
+/// The layers of the prompt of one task, in their order.
+#[must_use]
+pub fn layers(step: &Step, parts: &Parts<'_>) -> Vec<Layer> {
     let (base, output) = match parts.form {
         Form::Sections => (BASE, "The Output section"),
         Form::Envelope => (BASE_ENVELOPE, "`output`"),
     };
-    let mut layers = vec![base.trim().to_owned()];
+    let mut layers = Vec::new();
+    let mut add = |name: &str, text: String| {
+        let name = name.to_owned();
+        layers.push(Layer { name, text });
+    };
+    add("base", base.trim().to_owned());
     if let Some(agent) = parts.agent.filter(|text| !text.trim().is_empty()) {
-        layers.push(within(format!("## Agent Context\n{agent}")));
+        add("agent", within(format!("## Agent Context\n{agent}")));
     }
     let schema = parts.output_schema.map(|schema| {
         let pretty = serde_json::to_string_pretty(schema).unwrap_or_default();
@@ -63,16 +92,18 @@ pub fn assemble(step: &Step, parts: &Parts<'_>) -> String {
     if prompt.is_some() || schema.is_some() {
         let said: Vec<&str> = prompt.into_iter().chain(schema.as_deref()).collect();
         let name = &step.name;
-        layers.push(within(format!(
-            "## Workflow Step: {name}\n{}",
-            said.join("\n\n")
-        )));
+        let text = format!("## Workflow Step: {name}\n{}", said.join("\n\n"));
+        add("step", within(text));
     }
     if let Some(text) = parts.instructions.filter(|text| !text.trim().is_empty()) {
-        layers.push(within(format!("## Task Instructions\n{text}")));
+        add(
+            "instructions",
+            within(format!("## Task Instructions\n{text}")),
+        );
     }
-    layers.push(within(context(parts)));
-    layers.join(BETWEEN)
+    // Its parts are bounded one by one, so that what is left out is left out by whole items.
+    add("task", context(parts));
+    layers
 }
 
 /// A step's prompt with its `{{ }}` filled in from what [`crate::engine::view`] gave, and what could
@@ -83,10 +114,155 @@ pub fn assemble(step: &Step, parts: &Parts<'_>) -> String {
 /// When an expression of the prompt cannot be evaluated.
 pub fn prompt(step: &Step, state: &serde_json::Map<String, Value>) -> Result<Filled, expr::Error> {
     match &step.config.prompt {
-        Some(prompt) => expression::fill(prompt, state),
+        Some(prompt) => expression::fill_prompt(prompt, state),
         None => Ok(Filled::default()),
     }
 }
+
+/// Who is asked, and in which form the answer is wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked<'a> {
+    /// What the agent is told about itself.
+    pub agent: Option<&'a str>,
+    /// What is asked of this one task besides.
+    pub instructions: Option<&'a str>,
+    pub form: Form,
+}
+
+/// The layers of a task's prompt, and what whoever looks after the run should know about them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prompted {
+    pub layers: Vec<Layer>,
+    pub warnings: Vec<String>,
+}
+
+/// Everything that is said to whoever does a task, whether a model or a person.
+///
+/// # Errors
+///
+/// When an expression of the prompt cannot be evaluated.
+pub fn of_task(
+    step: &Step,
+    task: &TaskRow,
+    state: &Map<String, Value>,
+    asked: Asked<'_>,
+) -> Result<Prompted, expr::Error> {
+    let filled = prompt(step, state)?;
+    let mut warnings: Vec<String> = filled.unknown.iter().map(|path| unknown(path)).collect();
+    warnings.extend(filled.cut.iter().map(|path| {
+        format!("The prompt shows only the begin of `{path}`: it is longer than REFERENCE_BYTES_MAX = {} bytes.", expression::REFERENCE_BYTES_MAX)
+    }));
+    let before = before(step, state, &mut warnings);
+    let more: Vec<String> = before.into_iter().chain(so_far(task)).collect();
+    let more = (!more.is_empty()).then(|| more.join("\n\n"));
+    let mut tags = task.tags.clone();
+    let around = task.id.path.items().last();
+    tags.extend(around.map(|item| format!("foreach:{}", item.foreach)));
+    let parts = Parts {
+        agent: asked.agent,
+        step: (!filled.text.is_empty()).then_some(filled.text.as_str()),
+        instructions: asked.instructions,
+        title: &title(step, task, state),
+        summary: step.config.description.as_deref(),
+        tags: &tags,
+        more: more.as_deref(),
+        output_schema: step.config.output_schema.as_ref(),
+        form: asked.form,
+    };
+    Ok(Prompted {
+        layers: layers(step, &parts),
+        warnings,
+    })
+}
+
+fn unknown(path: &str) -> String {
+    match path.starts_with("input.") {
+        true => format!(
+            "The prompt names `{path}`, which neither the run's input nor the step before has."
+        ),
+        false => format!("The prompt names `{path}`, of which nothing is known here."),
+    }
+}
+
+/// The name of the step, and which item it is about.
+fn title(step: &Step, task: &TaskRow, state: &Map<String, Value>) -> String {
+    let total = state.get("total").and_then(Value::as_u64);
+    match (task.id.path.items().last(), total) {
+        (Some(item), Some(total)) => format!("{} [{}/{total}]", step.name, item.index + 1),
+        _ => step.name.clone(),
+    }
+}
+
+/// What the step before gave, or the steps of `contextFrom`, and the item that the task is about:
+/// whole where it fits, and otherwise by whole items, with a sentence and a warning.
+fn before(step: &Step, state: &Map<String, Value>, warnings: &mut Vec<String>) -> Vec<String> {
+    let mut values: Vec<(String, &Value)> = Vec::new();
+    for variable in &step.item_variables {
+        values.extend(
+            state
+                .get(variable)
+                .map(|item| (format!("The item `{variable}`"), item)),
+        );
+    }
+    match &step.config.context_from {
+        None => values.extend(
+            state
+                .get("output")
+                .map(|output| ("The step before gave".to_owned(), output)),
+        ),
+        Some(steps) => {
+            let given = |id: &String| state.get("steps")?.get(id)?.get("output");
+            values.extend(
+                steps
+                    .iter()
+                    .filter_map(|id| Some((format!("The step `{id}` gave"), given(id)?))),
+            );
+        }
+    }
+    let tokens = step.context_tokens();
+    let mut room = tokens as usize * TOKEN_BYTES;
+    let mut told = Vec::new();
+    for (what, value) in values {
+        let shown = context::excerpt(value, room);
+        room = room.saturating_sub(shown.text.len());
+        let mut text = format!("{what}:\n{}", shown.text);
+        if let Some(left_out) = shown.left_out {
+            let limit = format!("contextTokensMax = {tokens}");
+            text.push_str(&format!(
+                "\n[{left_out} left out here: more than {limit} tokens]"
+            ));
+            warnings.push(format!(
+                "{what} more than fits {limit}: {left_out} left out of the prompt."
+            ));
+        }
+        told.push(text);
+    }
+    told
+}
+
+/// What the turns and attempts before have left.
+fn so_far(task: &TaskRow) -> Vec<String> {
+    let mut told = Vec::new();
+    if let (Some(note), Some(output)) = (&task.note, &task.output) {
+        let shown = context::excerpt(output, SO_FAR_BYTES_MAX);
+        told.push(format!(
+            "You asked for another turn ({note}). Your output so far:\n{}",
+            shown.text
+        ));
+        told.extend(shown.left_out.map(|left_out| {
+            format!("[{left_out} left out here: more than SO_FAR_BYTES_MAX = {SO_FAR_BYTES_MAX}]")
+        }));
+    } else if let Some(note) = &task.note {
+        told.push(format!("You asked for another turn: {note}"));
+    }
+    if let Some(failure) = &task.failure {
+        told.push(format!("The attempt before failed: {}", failure.message));
+    }
+    told
+}
+
+/// How many bytes of the output of an earlier turn are shown.
+const SO_FAR_BYTES_MAX: usize = 32 << 10;
 
 /// The JSON Schema of a reply, for providers that can be held to one: the same five sections, with
 /// the step's schema of the output inside.

@@ -64,6 +64,7 @@ mod id;
 
 // Text → workflow.
 mod block;
+mod branch_map;
 mod branches;
 mod config;
 mod drawn;
@@ -81,6 +82,7 @@ mod references;
 mod settings;
 
 // Expressions, and what is said to whoever does a step.
+pub mod context;
 pub mod expression;
 pub mod layers;
 mod markdown;
@@ -95,7 +97,7 @@ mod store;
 pub use check::{Surroundings, check, is_fine};
 pub use config::{
     Branch, Budget, Config, DURATION_DAYS_MAX, Duration, Execution, Handler, OnTimeout, Policy,
-    Retry, StepType,
+    Retry, RetryClass, RetryOn, StepType,
 };
 pub use error::{Code, Error, Excerpt, PROBLEMS_MAX, Problem, Severity};
 pub use expr::Reference;

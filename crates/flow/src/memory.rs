@@ -8,8 +8,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::engine::{
-    Batch, Changes, Command, Decision, Event, GroupRow, ItemRow, Notice, Place, Refusal, Rows,
-    RunRow, RunStatus, Stop, TaskRow, TaskStatus, TimerRow, decide,
+    Batch, CallRow, Changes, Command, Decision, Event, GroupRow, ItemRow, Notice, Place, Refusal,
+    Rows, RunRow, RunStatus, Stop, TaskRow, TaskStatus, TimerRow, decide,
 };
 use crate::id::{Path, RunId, TaskId};
 use crate::workflow::Workflow;
@@ -24,6 +24,8 @@ pub struct Memory {
     pub items: BTreeMap<(TaskId, u32), Arc<ItemRow>>,
     pub timers: BTreeMap<(RunId, String), Arc<TimerRow>>,
     pub events: BTreeMap<RunId, Vec<Event>>,
+    /// What was said in attempts, in order.
+    pub calls: Vec<CallRow>,
     pub outbox: Vec<Notice>,
     /// The tasks a worker may claim, by the time they are ready. Kept by [`Memory::commit`].
     ready: BTreeMap<(u64, TaskId), ()>,
@@ -87,6 +89,7 @@ impl Memory {
                 .or_default()
                 .push(event);
         }
+        self.calls.extend(changes.calls);
         self.outbox.extend(changes.notices);
     }
 

@@ -87,6 +87,27 @@ pub fn read(text: &str, schema: Option<&Value>) -> Result<Reply, Unreadable> {
     }
 }
 
+/// The text of an answer that is a whole reply: five sections, or an envelope with `status`, `output`
+/// and the next action. Anything else is the output itself.
+#[must_use]
+pub fn as_reply(answer: &Value) -> Option<String> {
+    match answer {
+        Value::String(text) => {
+            let sections = Sections::read(text);
+            let is_whole =
+                sections.status.is_some() && sections.output.is_some() && sections.next.is_some();
+            is_whole.then(|| text.clone())
+        }
+        Value::Object(map) => {
+            let status = map.get("status").and_then(Value::as_str)?;
+            let is_known = STATUSES.iter().any(|(name, _)| *name == status);
+            let next = map.get("next_action").or_else(|| map.get("nextAction"));
+            (is_known && next.is_some() && map.contains_key("output")).then(|| answer.to_string())
+        }
+        _ => None,
+    }
+}
+
 /// What a reply means for the task. `confidence` is the least the step wants.
 #[must_use]
 pub fn report(reply: Reply, confidence: Option<f64>) -> Report {
@@ -122,7 +143,9 @@ pub fn report(reply: Reply, confidence: Option<f64>) -> Report {
         },
         (_, Next::Complete) => match unsure {
             Some((least, given)) => Outcome::Unsure {
-                reason: format!("The reply is sure to {given}, the step wants {least}."),
+                reason: format!(
+                    "The reply has a confidence of {given}, and the step asks for {least}."
+                ),
                 output: reply.output,
             },
             None => Outcome::Completed {

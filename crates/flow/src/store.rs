@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::engine::{
-    Action, Command, Event, Notice, Refusal, Report, RunRow, RunStatus, Spent, Start, TaskRow,
-    TimerRow,
+    Action, CallRow, Command, Event, Notice, Refusal, Report, RunRow, RunStatus, Spent, Start,
+    TaskRow, TimerRow,
 };
 use crate::id::{RunId, TaskId, TextHash};
 use crate::workflow::Workflow;
@@ -93,6 +93,9 @@ pub trait Store: Send + Sync {
 
     /// The events of a run after a number, in order.
     fn events<'a>(&'a self, run: &'a RunId, after: u64, max: usize) -> Stored<'a, Vec<Event>>;
+
+    /// What was said in the attempts of a task, the first one first.
+    fn calls<'a>(&'a self, task: &'a TaskId) -> Stored<'a, Vec<CallRow>>;
 
     /// Notices that were not acknowledged, each with its number in the outbox.
     fn notices(&self, max: usize) -> Stored<'_, Vec<(u64, Notice)>>;

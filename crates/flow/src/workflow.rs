@@ -6,9 +6,12 @@ use expr::Reference;
 use mermaid::Document;
 
 use crate::block;
+use crate::branch_map::BranchMap;
 use crate::branches;
 use crate::config::{Config, Execution, Handler, Retry, StepType};
+use crate::context::{CONTEXT_TOKENS_DEFAULT, CONTEXT_TOKENS_MAX};
 use crate::drawn;
+use crate::engine::FailureClass;
 use crate::error::{Code, Error, Problem};
 use crate::id::{StepId, TextHash};
 use crate::reads;
@@ -43,6 +46,7 @@ pub struct Workflow {
     pub(crate) starts: Vec<StepId>,
     /// For every join of branches: the steps from which it can be reached.
     upstream: HashMap<StepId, HashSet<StepId>>,
+    branches: BranchMap,
 }
 
 /// One step.
@@ -65,6 +69,8 @@ pub struct Step {
     pub awaits: Option<StepId>,
     /// What it reads when it is worked on.
     pub reads: Vec<Reference>,
+    /// What the items around it are called, the innermost first, where it is told about them.
+    pub item_variables: Vec<String>,
 }
 
 /// A way from one step to another.
@@ -126,6 +132,7 @@ pub fn parse(source: &str) -> Result<Workflow, Error> {
     if !problems.is_empty() {
         return Err(Error::new(problems));
     }
+    reads::add_items(&mut steps);
     let mut outgoing = vec![Vec::new(); steps.len()];
     for (at, edge) in edges.iter().enumerate() {
         if let Some(from) = index
@@ -136,6 +143,7 @@ pub fn parse(source: &str) -> Result<Workflow, Error> {
         }
     }
     let upstream = upstream(&steps, &edges);
+    let branches = BranchMap::of(&steps, &edges, &starts);
     Ok(Workflow {
         hash: TextHash::of(source),
         name: title(&document),
@@ -146,6 +154,7 @@ pub fn parse(source: &str) -> Result<Workflow, Error> {
         outgoing,
         starts,
         upstream,
+        branches,
     })
 }
 
@@ -211,6 +220,20 @@ impl Workflow {
         self.upstream
             .get(join)
             .is_some_and(|steps| steps.contains(from))
+    }
+
+    /// The place of a step when the diagram is read branch by branch, in the order in which the
+    /// edges are written.
+    #[must_use]
+    pub(crate) fn branch_rank(&self, step: &StepId) -> usize {
+        self.branches.rank(step)
+    }
+
+    /// The join of branches at which a step that has failed counts as a failed branch: the innermost
+    /// one, if its policy tolerates failures.
+    #[must_use]
+    pub(crate) fn tolerant_join(&self, step: &StepId) -> Option<&StepId> {
+        self.branches.tolerant_join(step)
     }
 
     /// Whether there are joins of branches under this scope.
@@ -295,6 +318,15 @@ impl Step {
         self.config.retry.unwrap_or_default()
     }
 
+    /// Whether an attempt that failed like this is followed by another, if one is left.
+    #[must_use]
+    pub fn retries(&self, class: FailureClass) -> bool {
+        match &self.config.retry {
+            Some(retry) => retry.on.contains(class),
+            None => class.is_retryable(),
+        }
+    }
+
     #[must_use]
     pub fn visits_max(&self) -> u32 {
         self.config.max_visits.unwrap_or(VISITS_DEFAULT)
@@ -314,6 +346,15 @@ impl Step {
             .max_concurrency
             .unwrap_or(CONCURRENCY_DEFAULT)
             .max(1)
+    }
+
+    /// How many tokens of earlier results it is shown.
+    #[must_use]
+    pub fn context_tokens(&self) -> u32 {
+        let tokens = self.config.context_tokens_max;
+        tokens
+            .unwrap_or(CONTEXT_TOKENS_DEFAULT)
+            .min(CONTEXT_TOKENS_MAX)
     }
 
     /// The name of the current item in expressions.
@@ -376,6 +417,7 @@ fn steps(
                 scope: Vec::new(),
                 join: None,
                 awaits: None,
+                item_variables: Vec::new(),
             }),
             Err(problem) => problems.push(problem),
         }

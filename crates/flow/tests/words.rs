@@ -89,6 +89,15 @@ fn texts_are_filled_in_and_what_is_unknown_stays() {
             Err(_) => assert_eq!(unknown, "!", "{text}"),
         }
     }
+    // In a prompt, a step's input is what came before it, where the run's own input has no such name.
+    let seen = json!({ "input": { "a": 1 }, "output": { "a": 2, "score": 60 } });
+    let seen = seen.as_object().unwrap();
+    let text = "{{input.a}} {{input.score}}/100 {{input.gone}} {{input.score + 1}}";
+    let filled = flow::expression::fill_prompt(text, seen).unwrap();
+    assert_eq!(filled.text, "1 60/100 {{input.gone}} null");
+    assert_eq!(filled.unknown, ["input.gone"]);
+    let filled = fill(text, seen).unwrap();
+    assert_eq!(filled.text, "1 {{input.score}}/100 {{input.gone}} null");
     let long = json!({ "output": "é".repeat(40_000) });
     let filled = fill("{{output}}", long.as_object().unwrap()).unwrap();
     assert!(filled.text.len() < 33_000 && filled.text.contains("REFERENCE_BYTES_MAX = 32768"));

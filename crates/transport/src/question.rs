@@ -42,6 +42,10 @@ pub(crate) fn batched(request: &Request<'_>) -> String {
 
 /// One question with everything that belongs to it, for a program that replies with the answer.
 pub(crate) fn single(request: &Request<'_>, question: &Question) -> String {
+    // A document that is the question and nothing else says itself how to reply.
+    if request.document == question.prompt && request.feedback.is_none() {
+        return question.prompt.clone();
+    }
     let mut sections = Vec::new();
     let contexts: Vec<&str> = request
         .questionnaire

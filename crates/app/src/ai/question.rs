@@ -35,8 +35,24 @@ pub enum Reply {
 pub fn ask(answerer: &mut Answerer<'_>, text: &str) -> Result<Reply, Error> {
     let questionnaire = questionnaire(text)?;
     let document = document(&questionnaire)?;
+    put(answerer, &questionnaire, document)
+}
+
+/// Asks with a text that says everything itself, also how to reply: nothing is put around it.
+pub fn ask_whole(answerer: &mut Answerer<'_>, text: &str) -> Result<Reply, Error> {
+    let questionnaire = questionnaire(text)?;
+    let asked = questionnaire.questions().next();
+    let document = asked.map_or_else(String::new, |question| question.prompt.clone());
+    put(answerer, &questionnaire, document)
+}
+
+fn put(
+    answerer: &mut Answerer<'_>,
+    questionnaire: &Questionnaire,
+    document: String,
+) -> Result<Reply, Error> {
     let resolved = answerer.resolve(&Request {
-        questionnaire: &questionnaire,
+        questionnaire,
         document: &document,
         feedback: None,
     })?;

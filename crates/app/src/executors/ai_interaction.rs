@@ -3,11 +3,12 @@
 //! A reply that cannot be read goes back with what is wrong with it, twice; one that still cannot be
 //! is a failed attempt and never a result. Where nobody answers, a person does.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use agent::Clock as _;
 use agent::handlers::Models as _;
-use flow::engine::{Outcome, Report};
-use flow::layers::{self, Form, Parts};
+use flow::engine::{ModelCall, Outcome, Report};
+use flow::layers::{self, Asked, Form, Prompted};
 use flow::response::{self, REPAIRS_MAX, Unreadable};
 use flow::{Step, engine::FailureClass};
 use llm::{Message, Output, Request, Response, Stop};
@@ -17,6 +18,7 @@ use super::purse::{Asks, within_budget};
 use super::{Executor, Job, Working, class_of, failed, failed_by, invalid, on_a_thread};
 use super::{over_budget, unknown_settings};
 use crate::ai::{self, Answerer, Company, Errand, Wish, model, question};
+use crate::tasks::clock::SystemClock;
 
 /// What providers call the schema of a reply.
 const SCHEMA_NAME: &str = "reply";
@@ -39,99 +41,84 @@ impl Executor for AiInteraction {
                 Mode::Api => Form::Envelope,
                 _ => Form::Sections,
             };
-            let (prompt, unknown) = match prompt(job, form) {
-                Ok(prompt) => prompt,
+            let prompted = match prompt(job, form) {
+                Ok(prompted) => prompted,
                 Err(problem) => return invalid(problem),
             };
+            let text = layers::joined(&prompted.layers);
+            let record = CallRecord::begin(prompted.layers);
             let mut report = match mode {
                 Mode::Api => {
-                    within_budget(job, Asks::Surely, |wish| ask_model(job, wish, prompt)).await
+                    let record = record.clone();
+                    within_budget(job, Asks::Surely, |wish| {
+                        ask_model(job, wish, (text, record))
+                    })
+                    .await
                 }
                 Mode::Command | Mode::Stdio => {
-                    within_budget(job, Asks::Surely, |wish| ask_program(job, wish, prompt)).await
+                    let record = record.clone();
+                    within_budget(job, Asks::Surely, |wish| {
+                        ask_program(job, wish, (text, record))
+                    })
+                    .await
                 }
                 mode => nobody(mode.name()),
             };
-            report.warnings.extend(unknown);
+            report.call = record.end();
+            report.warnings.extend(prompted.warnings);
             report
         })
     }
 }
 
-/// The four layers, and a warning for every reference that nothing is known of.
-fn prompt(job: &Job, form: Form) -> Result<(String, Vec<String>), String> {
-    let step = &job.step;
-    let filled = layers::prompt(step, &job.state)
-        .map_err(|cause| format!("The prompt cannot be filled in: {cause}"))?;
+/// What is said in an attempt, written down while it goes on.
+#[derive(Clone)]
+struct CallRecord(Arc<Mutex<ModelCall>>);
+
+impl CallRecord {
+    fn begin(layers: Vec<layers::Layer>) -> CallRecord {
+        CallRecord(Arc::new(Mutex::new(ModelCall {
+            layers,
+            begun_ms: SystemClock.now_ms(),
+            ..ModelCall::default()
+        })))
+    }
+
+    fn add(&self, change: impl FnOnce(&mut ModelCall)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// The record, where somebody has replied.
+    fn end(&self) -> Option<Box<ModelCall>> {
+        let mut call = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        call.ended_ms = SystemClock.now_ms();
+        (!call.replies.is_empty()).then(|| Box::new(call))
+    }
+}
+
+/// The four layers, and warnings about what they could not show.
+fn prompt(job: &Job, form: Form) -> Result<Prompted, String> {
     let instructions = job.setting("instructions").and_then(|value| value.as_str());
     let instructions = instructions.map(|text| super::fill::text(text, &job.state));
     let instructions = instructions.transpose()?;
     let settings = &job.hands.project.settings.workflows;
     let agent = job.task.assignee.as_ref();
     let agent = agent.and_then(|name| settings.agents.get(name));
-    let more = more(job);
-    let parts = Parts {
+    let asked = Asked {
         agent: agent.map(|agent| agent.prompt.as_str()),
-        step: (!filled.text.is_empty()).then_some(filled.text.as_str()),
         instructions: instructions.as_deref(),
-        title: &step.name,
-        summary: step.config.description.as_deref(),
-        tags: &job.task.tags,
-        more: more.as_deref(),
-        output_schema: step.config.output_schema.as_ref(),
         form,
     };
-    let unknown = filled
-        .unknown
-        .iter()
-        .map(|path| format!("The prompt names `{path}`, of which nothing is known here."));
-    Ok((layers::assemble(step, &parts), unknown.collect()))
-}
-
-/// What the attempts and turns before have left, and what the step before gave.
-fn more(job: &Job) -> Option<String> {
-    let mut told = Vec::new();
-    let says_itself = job
-        .step
-        .config
-        .prompt
-        .as_ref()
-        .is_some_and(|text| text.contains("{{"));
-    if let Some(output) = job.state.get("output").filter(|_| !says_itself) {
-        let pretty = serde_json::to_string_pretty(output).unwrap_or_default();
-        told.push(format!("The step before gave:\n{}", shortened(&pretty)));
-    }
-    if let (Some(note), Some(output)) = (&job.task.note, &job.task.output) {
-        let pretty = serde_json::to_string_pretty(output).unwrap_or_default();
-        told.push(format!(
-            "You asked for another turn ({note}). Your output so far:\n{}",
-            shortened(&pretty)
-        ));
-    } else if let Some(note) = &job.task.note {
-        told.push(format!("You asked for another turn: {note}"));
-    }
-    if let Some(failure) = &job.task.failure {
-        told.push(format!("The attempt before failed: {}", failure.message));
-    }
-    (!told.is_empty()).then(|| told.join("\n\n"))
-}
-
-/// How much of an earlier output is shown.
-const OUTPUT_CHARS_MAX: usize = 20_000;
-
-fn shortened(text: &str) -> String {
-    let all = text.chars().count();
-    let mut shown: String = text.chars().take(OUTPUT_CHARS_MAX).collect();
-    if all > OUTPUT_CHARS_MAX {
-        shown.push_str(&format!(
-            "\n[cut here: {all} characters are more than OUTPUT_CHARS_MAX = {OUTPUT_CHARS_MAX}]"
-        ));
-    }
-    shown
+    layers::of_task(&job.step, &job.task, &job.state, asked)
+        .map_err(|cause| format!("The prompt cannot be filled in: {cause}"))
 }
 
 /// A model, held to the envelope of a reply where its provider can do that.
-async fn ask_model(job: &Job, wish: Wish, prompt: String) -> Report {
+async fn ask_model(job: &Job, wish: Wish, (prompt, record): (String, CallRecord)) -> Report {
     let hands = &job.hands;
     let source = model::Source::open(&hands.project, &hands.surroundings, &wish, Errand::Answer);
     let source = match source {
@@ -158,12 +145,21 @@ async fn ask_model(job: &Job, wish: Wish, prompt: String) -> Report {
             Ok(response) => response,
             Err(error) => return of_model(&error),
         };
+        record.add(|call| {
+            call.by = Some(response.model.clone());
+            call.add_reply(&response.text());
+            call.usage.input_tokens += response.usage.total() - response.usage.output;
+            call.usage.output_tokens += response.usage.output;
+        });
         if let Stop::Refusal(word) = &response.stop {
             let message = format!("{} refused to answer ({word}).", response.model);
             return failed(FailureClass::Failed, message);
         }
         match read(&response, schema) {
-            Ok(reply) => return response::report(reply, job.step.config.confidence),
+            Ok(reply) => {
+                record.add(|call| call.note(&reply));
+                return response::report(reply, job.step.config.confidence);
+            }
             Err(unreadable) => unread = unreadable,
         }
         let said = Message::assistant(worded(&response.text()));
@@ -195,7 +191,7 @@ fn worded(text: &str) -> String {
 
 /// A program, or a command, that answers in the place of a model. A command prints the reply as it
 /// is: there is one question, and a reply inside of JSON would only be harder to write.
-async fn ask_program(job: &Job, mut wish: Wish, prompt: String) -> Report {
+async fn ask_program(job: &Job, mut wish: Wish, (prompt, record): (String, CallRecord)) -> Report {
     wish.command_mode = Some(CommandMode::PerBlock);
     let hands = Arc::clone(&job.hands);
     let schema = job.step.config.output_schema.clone();
@@ -214,13 +210,20 @@ async fn ask_program(job: &Job, mut wish: Wish, prompt: String) -> Report {
             problems: Vec::new(),
         };
         for _ in 0..=REPAIRS_MAX {
-            let said = match question::ask(&mut answerer, &text) {
+            let said = match question::ask_whole(&mut answerer, &text) {
                 Ok(question::Reply::Answered { text, .. }) => text,
                 Ok(_) => return nobody(answerer.mode().name()),
                 Err(error) => return failed_by(&error),
             };
+            record.add(|call| {
+                call.by = Some(answerer.mode().name().to_owned());
+                call.add_reply(&said);
+            });
             match response::read(&said, schema.as_ref()) {
-                Ok(reply) => return response::report(reply, confidence),
+                Ok(reply) => {
+                    record.add(|call| call.note(&reply));
+                    return response::report(reply, confidence);
+                }
                 Err(unreadable) => unread = unreadable,
             }
             let wanted = response::correction(&unread, Form::Sections);

@@ -142,7 +142,7 @@ impl Order {
             Status::Cancelled => return failed(FailureClass::Cancelled, "It was stopped."),
             Status::Signaled(signal) => {
                 let message = format!("`{}` was ended by signal {signal}.", self.line);
-                return failed(FailureClass::Failed, message);
+                return failed(FailureClass::Exit, message);
             }
         };
         if !self.ok_codes.contains(&i64::from(code)) {
@@ -151,7 +151,7 @@ impl Order {
             let skipped = said.trim().chars().count().saturating_sub(WORDS_CHARS_MAX);
             let end: String = said.trim().chars().skip(skipped).collect();
             let message = format!("`{}` exited with {code}: {end}", self.line);
-            return failed(FailureClass::Failed, message);
+            return failed(FailureClass::Exit, message);
         }
         if !self.parses {
             let is_cut = outcome.stdout_truncated || outcome.stderr_truncated;

@@ -199,6 +199,7 @@ fn judge(job: &Job, (url, status): (&Url, u16), body: Value) -> Result<Report, B
         408 => Some(FailureClass::Timeout),
         429 => Some(FailureClass::RateLimited),
         500..=599 => Some(FailureClass::Unavailable),
+        400..=499 => Some(FailureClass::Http4xx),
         _ => Some(FailureClass::Failed),
     };
     if let Some(class) = class {

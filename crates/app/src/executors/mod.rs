@@ -73,6 +73,37 @@ pub(crate) fn of(handler: Handler) -> &'static dyn Executor {
     }
 }
 
+/// Says the agent's name beside its id, as prompts may.
+pub(crate) fn name_agent(project: &Project, state: &mut Map<String, Value>) {
+    let Some(Value::Object(agent)) = state.get_mut("agent") else {
+        return;
+    };
+    let id = agent.get("id").and_then(Value::as_str).unwrap_or_default();
+    let known = project.settings.workflows.agents.get(id);
+    let name = known.map(|agent| agent.display_name.as_str());
+    let name = name
+        .filter(|name| !name.is_empty())
+        .unwrap_or(id)
+        .to_owned();
+    agent.insert("name".to_owned(), name.clone().into());
+    agent.insert("displayName".to_owned(), name.into());
+}
+
+/// What becomes of a task that has failed and is given to a person: nobody else tries it again.
+pub(crate) fn left_to_a_person(job: &Job) -> Option<Report> {
+    let assignee = job.task.assignee.as_ref()?;
+    let agents = &job.hands.project.settings.workflows.agents;
+    if !job.task.fallen_back || agents.contains_key(assignee) {
+        return None;
+    }
+    let failure = job.task.failure.as_ref();
+    let failed = failure.map_or("every attempt failed", |failure| failure.message.as_str());
+    Some(Report::of(Outcome::Asked {
+        reason: format!("`{assignee}` is asked in place of whoever failed: {failed}"),
+        output: None,
+    }))
+}
+
 impl Job {
     /// What the handler was told in the step's `config`.
     pub(crate) fn setting(&self, name: &str) -> Option<&Value> {

@@ -36,16 +36,21 @@ fn prepare(hands: Arc<Hands>, claimed: Claimed) -> Result<Job, String> {
         let step = &task.id.step;
         return Err(format!("The workflow has no step `{step}` any more."));
     };
+    let mut state = claimed.state.map_err(|refusal| refusal.message)?;
+    executors::name_agent(&hands.project, &mut state);
     Ok(Job {
         hands,
         run_spent: claimed.run_spent,
         step: step.clone(),
-        state: claimed.state.map_err(|refusal| refusal.message)?,
+        state,
         task,
     })
 }
 
 async fn carry_out(job: &Job) -> Report {
+    if let Some(report) = executors::left_to_a_person(job) {
+        return report;
+    }
     let max = job.step.config.timeout;
     let max = max.map_or(ATTEMPT_MAX, |max| Duration::from_millis(max.ms));
     let executor = executors::of(job.step.config.handler.unwrap_or_default());

@@ -37,7 +37,10 @@ async fn fire(store: &dyn Store, project: &Project, timer: TimerRow) -> Result<b
         let command = Command::ChildEnded {
             task: child.parent.clone(),
             child: child.run.clone(),
-            end: ChildEnd::Failed { message },
+            end: ChildEnd::Failed {
+                message,
+                class: None,
+            },
         };
         return Ok(store.execute(command).await?.is_ok());
     }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use flow::engine::{Command, Event, RefusalKind, RunRow, Start, TaskRow};
-use flow::{RunId, Store, StoreError, StoreErrorKind, TaskId, TextHash, Which, Workflow};
-use serde_json::Value;
+use flow::engine::{CallRow, Command, Event, RefusalKind, RunRow, Start, TaskRow};
+use flow::layers::{Asked, Prompted};
+use flow::{RunId, Step, Store, StoreError, StoreErrorKind, TaskId, TextHash, Which, Workflow};
+use serde_json::{Map, Value};
 use store::{Attempt, Postgres, Queries, RunFilter, Schedules, TaskFilter};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
@@ -14,7 +15,7 @@ use super::reading::Sheet;
 use super::standing::{self, Standing};
 use super::token;
 use crate::ai::{Errand, Wish, model};
-use crate::executors::{Hands, Till};
+use crate::executors::{Hands, Till, name_agent};
 use crate::people::explained;
 use crate::tasks::bench;
 use crate::tasks::clock::SystemClock;
@@ -301,10 +302,43 @@ impl Loom {
         let Some(prompt) = &step.config.prompt else {
             return Ok(step.config.description.clone().unwrap_or_default());
         };
-        let reads = flow::expression::text_reads(prompt);
-        let state = self.runtime.block_on(self.store.view(&task.id, &reads))?;
+        let state = self.state(task, step)?;
         let filled = flow::layers::prompt(step, &state);
         Ok(filled.map_or_else(|_| prompt.clone(), |filled| filled.text))
+    }
+
+    /// Everything that is said to whoever does a task, layer by layer; nothing where the task's step is
+    /// nobody's work.
+    pub fn layers(&self, task: &TaskRow) -> Result<Prompted, Error> {
+        let Some(run) = self.run(&task.id.run)? else {
+            return Ok(Prompted::default());
+        };
+        let workflow = self.workflow(&run)?;
+        let step = workflow.step(&task.id.step).filter(|step| step.has_work());
+        let Some(step) = step else {
+            return Ok(Prompted::default());
+        };
+        let state = self.state(task, step)?;
+        let agents = &self.hands.project.settings.workflows.agents;
+        let agent = task.assignee.as_ref().and_then(|name| agents.get(name));
+        let asked = Asked {
+            agent: agent.map(|agent| agent.prompt.as_str()),
+            ..Asked::default()
+        };
+        let prompted = flow::layers::of_task(step, task, &state, asked);
+        Ok(prompted.unwrap_or_default())
+    }
+
+    fn state(&self, task: &TaskRow, step: &Step) -> Result<Map<String, Value>, Error> {
+        let viewing = self.store.view(&task.id, &step.reads);
+        let mut state = self.runtime.block_on(viewing)?;
+        name_agent(&self.hands.project, &mut state);
+        Ok(state)
+    }
+
+    /// What was said in the attempts of a task.
+    pub fn calls(&self, task: &TaskId) -> Result<Vec<CallRow>, Error> {
+        Ok(self.runtime.block_on(self.store.calls(task))?)
     }
 
     pub fn standing(&self, run: &RunId) -> Result<Standing, Error> {

@@ -60,14 +60,15 @@ pub(crate) async fn of(
                 _ => {}
             }
         }
-        if is_paused {
+        // The run that was asked about says best why it is paused.
+        if is_paused && (paused.is_none() || id == *root) {
             paused = Some(run);
         }
     }
     let standing = match (goes_on, people.is_empty(), paused) {
         (true, ..) => Standing::Going,
-        (false, false, _) => Standing::Waiting(people),
-        (false, true, Some(run)) => Standing::Paused(run),
+        (false, _, Some(run)) => Standing::Paused(run),
+        (false, false, None) => Standing::Waiting(people),
         // A foreach or a join whose last word is being decided.
         (false, true, None) => Standing::Going,
     };

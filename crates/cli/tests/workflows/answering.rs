@@ -89,3 +89,67 @@ fn a_paused_run_waits_and_a_part_can_be_run_again() {
         .collect();
     assert!(ids.iter().any(|id| id.ends_with("/B~2")), "{ids:?}");
 }
+
+#[test]
+fn a_person_answers_in_sections_as_well_and_sees_all_layers() {
+    let project = bare();
+    project.write(
+        "s.mmd",
+        "graph TD\n A[Score it] --> Q{Good?}\n Q -->|\"output.score >= 80\"| B[Yes]\n Q -->|default| C[No]\n\
+         %% === WORKFLOW_CONFIG ===\n%% @A: { \"prompt\": \"Score {{input.what}}.\" }\n\
+         %% @B: { \"handler\": \"no_op\", \"config\": { \"output\": \"yes\" } }\n\
+         %% @C: { \"handler\": \"no_op\", \"config\": { \"output\": \"no\" } }\n%% === END_CONFIG ===\n",
+    );
+    assert_eq!(project.run("workflow start s.mmd --wait what=it").exit, 2);
+    let shown = project.run("tasks show last/A").out;
+    for says in [
+        "## Status",
+        "Score it.",
+        "## Task Context",
+        "**Title:** Score it",
+    ] {
+        assert!(shown.contains(says), "{says}: {shown}");
+    }
+    project.write(
+        "reply.md",
+        "## Status\nSUCCESS\n\n## Summary\nIt is good.\n\n## Output\n{\"score\": 90}\n\n## Next Action\nCOMPLETE\n\n\
+         ## Metadata\n{\"confidence\": 0.8, \"suggested_tags\": [\"fine\"]}\n",
+    );
+    let answered = project.run("tasks answer last/A @reply.md");
+    assert_eq!(answered.exit, 0, "{}", answered.err);
+    let shown = document(&project.run("tasks show last/A --json"));
+    assert_eq!(shown["task"]["output"], json!({ "score": 90 }));
+    assert_eq!(shown["calls"][0]["call"]["summary"], "It is good.");
+    let ran = project.run("runs resume last --wait --json");
+    assert_eq!(result(&ran)["output"], "yes", "{}", ran.err);
+}
+
+#[test]
+fn a_paused_run_is_paused_for_machines_and_people_alike() {
+    let project = bare();
+    project.write(
+        "p.mmd",
+        "graph TD\n A[Fail] --> B[After]\n%% === WORKFLOW_CONFIG ===\n\
+         %% @A: { \"handler\": \"command\", \"config\": { \"run\": \"exit 3\" } }\n%% === END_CONFIG ===\n",
+    );
+    let ran = project.run("workflow start p.mmd --wait --json");
+    assert_eq!(ran.exit, 1, "{}", ran.err);
+    assert_eq!(result(&ran)["status"], "paused", "{}", ran.out);
+    let listed = document(&project.run("runs list --status paused --json"));
+    assert_eq!(listed["runs"].as_array().unwrap().len(), 1, "{listed}");
+}
+
+#[test]
+fn a_decision_has_no_task_to_run_again() {
+    let project = bare();
+    project.write(
+        "d.mmd",
+        "graph TD\n A[One] --> Q{?}\n Q -->|default| B[Two]\n%% === WORKFLOW_CONFIG ===\n\
+         %% @A: { \"handler\": \"no_op\" }\n%% @B: { \"handler\": \"no_op\" }\n%% === END_CONFIG ===\n",
+    );
+    assert_eq!(project.run("workflow start d.mmd --wait").exit, 0);
+    let ran = project.run("runs rerun last/Q");
+    assert_eq!(ran.exit, 1);
+    assert!(ran.err.contains("`Q` is a decision"), "{}", ran.err);
+    assert!(ran.err.contains("/A`"), "{}", ran.err);
+}

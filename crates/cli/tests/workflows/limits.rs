@@ -60,10 +60,10 @@ fn how_a_command_ends_decides_what_comes_of_it() {
         (
             "echo oh no >&2; exit 3",
             json!({}),
-            "failed",
+            "exit",
             "exited with 3: oh no",
         ),
-        ("kill -9 $$", json!({}), "failed", "signal 9"),
+        ("kill -9 $$", json!({}), "exit", "signal 9"),
         (
             "echo '{'",
             json!({ "parse": "json" }),
@@ -155,9 +155,9 @@ fn http(url: &str, more: &Value) -> String {
 #[test]
 fn the_answer_of_a_call_decides_what_comes_of_it() {
     for (status, class) in [
-        (400, "failed"),
+        (400, "http4xx"),
         (401, "auth"),
-        (404, "failed"),
+        (404, "http4xx"),
         (408, "timeout"),
         (429, "rate_limited"),
         (503, "unavailable"),

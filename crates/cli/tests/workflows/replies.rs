@@ -46,7 +46,7 @@ fn what_a_person_must_decide_waits_for_one() {
             "COMPLETE",
             &unsure,
             "review",
-            "sure to 0.9, the step wants 0.95",
+            "a confidence of 0.9, and the step asks for 0.95",
         ),
     ] {
         let script: Script = vec![("", vec![enveloped(status, json!("so far"), next)])];
@@ -200,4 +200,108 @@ fn what_a_model_suggests_chooses_no_edge() {
     project.write("one.mmd", &source);
     let ran = project.run("workflow start one.mmd --wait --json");
     assert_eq!(crate::weave::way(&ran), "A D>N N", "{}", ran.err);
+}
+
+#[test]
+fn what_was_said_in_an_attempt_is_kept_and_shown() {
+    let script: Script = vec![(
+        "",
+        vec![enveloped("SUCCESS", json!({ "n": 1 }), "COMPLETE")],
+    )];
+    let (project, _model) = with_model(script);
+    project.write(
+        "one.mmd",
+        &one(json!({ "prompt": "Count {{input.what}}." })),
+    );
+    let ran = project.run("workflow start one.mmd --wait what=sheep");
+    assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
+    let shown = document(&project.run("tasks show last/A --json"));
+    let call = &shown["calls"][0]["call"];
+    assert_eq!(call["summary"], "Done.", "{shown}");
+    assert_eq!(call["confidence"], 0.9);
+    assert_eq!(call["suggested_tags"], json!(["tagged"]));
+    assert!(call["usage"]["output_tokens"].as_u64() > Some(0), "{call}");
+    assert!(
+        call["ended_ms"].as_u64() >= call["begun_ms"].as_u64(),
+        "{call}"
+    );
+    let layers = call["layers"].as_array().unwrap();
+    let names: Vec<&str> = layers
+        .iter()
+        .filter_map(|one| one["name"].as_str())
+        .collect();
+    assert_eq!(names, ["base", "step", "task"]);
+    assert!(
+        layers[1]["text"].as_str().unwrap().contains("Count sheep."),
+        "{call}"
+    );
+    assert!(
+        call["replies"][0].as_str().unwrap().contains("SUCCESS"),
+        "{call}"
+    );
+    let text = project.run("tasks show last/A").out;
+    for says in [
+        "summary: Done.",
+        "confidence: 0.9",
+        "Count sheep.",
+        "suggested tags: tagged",
+    ] {
+        assert!(text.contains(says), "{says}: {text}");
+    }
+}
+
+#[test]
+fn what_came_before_is_shown_whole_or_by_whole_items_whatever_the_prompt_mentions() {
+    let reviews: Vec<Value> = (0..80)
+        .map(|n| json!({ "n": n, "review": format!("{n}-").repeat(140) }))
+        .collect();
+    for (more, is_whole) in [
+        (json!({}), true),
+        (json!({ "contextTokensMax": 2_000 }), false),
+    ] {
+        let script: Script = vec![("", vec![enveloped("SUCCESS", json!("ok"), "COMPLETE")])];
+        let (project, model) = with_model(script);
+        let mut config = json!({ "prompt": "Join {{output.counts.total}} reviews." });
+        config
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        let workflow = diagram(
+            "A[List] --> B[Join them]",
+            &[
+                (
+                    "A",
+                    json!({ "handler": "no_op", "config": { "output": {
+                    "results": reviews, "failed": [], "counts": { "total": 80 } } } }),
+                ),
+                (
+                    "B",
+                    json!({ "stepType": "task", "prompt": config["prompt"],
+                    "contextTokensMax": config["contextTokensMax"] }),
+                ),
+            ],
+        );
+        project.write(
+            "one.mmd",
+            &workflow.replace(",\"contextTokensMax\":null", ""),
+        );
+        let ran = project.run("workflow start one.mmd --wait");
+        assert_eq!(ran.exit, 0, "{}{}", ran.out, ran.err);
+        let sent = model.received()[0].to_string();
+        assert!(sent.contains("Join 80 reviews."), "{sent}");
+        assert!(
+            sent.contains("0-0-0-"),
+            "the context is there whatever the prompt mentions"
+        );
+        assert_eq!(sent.contains("79-79-79-"), is_whole, "{}", sent.len());
+        let shown = document(&project.run("tasks show last/B --json"));
+        let warnings = shown["warnings"].as_array().unwrap();
+        assert_eq!(warnings.is_empty(), is_whole, "{warnings:?}");
+        if !is_whole {
+            let says = warnings[0].as_str().unwrap();
+            assert!(says.contains("of 80 items of `results` left out"), "{says}");
+            assert!(says.contains("contextTokensMax = 2000"), "{says}");
+            assert!(sent.contains("items of `results` left out here"), "{sent}");
+        }
+    }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::config::Execution;
+use crate::engine::call::CallRow;
 use crate::engine::rows::{
     Arrival, Failure, FailureClass, Hold, ItemRow, Lease, Pause, RunRow, Spent, TaskKind, TaskRow,
     TimerRow,
@@ -105,6 +106,8 @@ pub enum Action {
     },
     /// Gets the next number of its run.
     Append(Event),
+    /// What was said in an attempt is kept.
+    KeepCall(Box<CallRow>),
     /// Somebody outside is to be told, once this is committed.
     Notify(Notice),
 }

@@ -54,7 +54,7 @@ impl<R: Rows> Ledger<'_, R> {
                 self.find_timer(run, key)?;
                 self.timers.set((run.clone(), key.clone()), None);
             }
-            Action::Notify(_) => {}
+            Action::Notify(_) | Action::KeepCall(_) => {}
             grouped => self.apply_to_group(grouped)?,
         }
         Ok(())
@@ -202,11 +202,16 @@ impl<R: Rows> Ledger<'_, R> {
 
     fn edit_task(&mut self, task: &TaskId, edit: impl FnOnce(&mut TaskRow)) -> Done<R> {
         self.load_task(task)?;
-        match self.tasks.get_mut(task) {
-            Some(row) => edit(row),
-            None => return Err(no_task(task)),
+        let Some(row) = self.tasks.get_mut(task) else {
+            return Err(no_task(task));
+        };
+        let before = row.is_overdue();
+        edit(row);
+        match (before, row.is_overdue()) {
+            (false, true) => self.edit_run(|run| run.overdue += 1),
+            (true, false) => self.edit_run(|run| run.overdue = run.overdue.saturating_sub(1)),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn edit_group(&mut self, group: &TaskId, edit: impl FnOnce(&mut GroupRow)) -> Done<R> {

@@ -105,6 +105,9 @@ impl<R: Rows> Ledger<'_, R> {
     ) -> Result<(), Stop<R::Error>> {
         let row = self.fenced(task, fence)?;
         self.ending.spent = report.spent;
+        if let Some(call) = &report.call {
+            self.keep_call(task, call)?;
+        }
         if report.spent != crate::engine::Spent::default() || !report.tags.is_empty() {
             self.change(
                 task,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::engine::call::ModelCall;
 use crate::engine::rows::{ChildEnd, Failure, Spent};
 use crate::id::{RunId, TaskId};
 
@@ -148,6 +149,9 @@ pub struct Report {
     /// that was cut.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// What was said, where somebody was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<Box<ModelCall>>,
 }
 
 impl Report {
@@ -171,6 +175,7 @@ impl Report {
             tags: Vec::new(),
             spent: Spent::default(),
             warnings: Vec::new(),
+            call: None,
         }
     }
 }
@@ -217,6 +222,11 @@ pub enum Answer {
     Accept,
     /// It cannot be done.
     Failed { message: String },
+    /// Something is missing: BLOCKED, ESCALATE or HOLD in a reply.
+    Asked {
+        reason: String,
+        output: Option<Value>,
+    },
 }
 
 /// Why a command changes nothing. A kind to branch on, and a sentence.

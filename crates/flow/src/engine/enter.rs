@@ -113,7 +113,7 @@ impl<R: Rows> Ledger<'_, R> {
         match row.kind {
             TaskKind::Work => self.offer(step, &row),
             TaskKind::Foreach => self.open(step, &row),
-            TaskKind::Subflow => self.begin_child(step, &row),
+            TaskKind::Subflow => self.begin_child(step, &row, 0),
             TaskKind::Join => self.begin_join(step, &row),
         }
     }
@@ -152,7 +152,11 @@ impl<R: Rows> Ledger<'_, R> {
         if step.step_type == StepType::Subflow {
             let fence = self.of_task(task, |row| row.fence)?;
             let child = RunId::child_of(task, fence);
-            keys.extend([child_key(task, fence), ended_key(&child)]);
+            keys.extend([
+                child_key(task, fence),
+                ended_key(&child),
+                paused_key(&child),
+            ]);
         }
         let run = self.run.clone();
         for key in keys {
@@ -166,7 +170,13 @@ impl<R: Rows> Ledger<'_, R> {
         Ok(())
     }
 
-    fn begin_child(&mut self, step: &Step, row: &TaskRow) -> Result<(), Stop<R::Error>> {
+    /// Has a child run started, after a while where an earlier one has failed.
+    pub(crate) fn begin_child(
+        &mut self,
+        step: &Step,
+        row: &TaskRow,
+        wait_ms: u64,
+    ) -> Result<(), Stop<R::Error>> {
         let depth = self.the_run()?.depth + 1;
         let max = step.depth_max();
         if depth > max {
@@ -201,7 +211,7 @@ impl<R: Rows> Ledger<'_, R> {
         self.act(Action::Arm(TimerRow {
             run: self.run.clone(),
             key: child_key(&row.id, fence),
-            at_ms: self.now_ms,
+            at_ms: self.now_ms.saturating_add(wait_ms),
             due: Due::StartChild {
                 child: ChildRun {
                     run: RunId::child_of(&row.id, fence),
@@ -318,6 +328,10 @@ pub(crate) fn timeout_key(task: &TaskId) -> String {
 /// what says that another is to be started.
 pub(crate) fn child_key(task: &TaskId, fence: u64) -> String {
     format!("child:{task}#{fence}")
+}
+
+pub(crate) fn paused_key(child: &RunId) -> String {
+    format!("paused:{child}")
 }
 
 pub(crate) fn ended_key(child: &RunId) -> String {

@@ -14,17 +14,14 @@ use crate::engine::status::{Move, RunStatus, TaskStatus};
 use crate::engine::view::Viewpoint;
 use crate::id::TaskId;
 
-/// How long to wait before an attempt, in milliseconds: doubled each time, up to a limit, with the
+/// How long to wait before an attempt, in milliseconds: `factor` times as long each time, up to a limit, with the
 /// upper half left to chance. The chance is the task's own, so that it is the same wherever and
 /// however often it is computed.
 #[must_use]
 pub fn backoff_ms(retry: &Retry, task: &TaskId, attempts_made: u32) -> u64 {
-    let doublings = attempts_made.saturating_sub(1).min(40);
-    let full = retry
-        .delay
-        .ms
-        .saturating_mul(1 << doublings)
-        .min(retry.max_delay.ms);
+    let repeats = i32::try_from(attempts_made.saturating_sub(1)).unwrap_or(i32::MAX);
+    let grown = retry.delay.ms as f64 * retry.factor.powi(repeats);
+    let full = (grown.min(u64::MAX as f64) as u64).min(retry.max_delay.ms);
     let digest = Sha256::digest(format!("{task}#{attempts_made}").as_bytes());
     let chance = digest
         .iter()
@@ -43,7 +40,7 @@ impl<R: Rows> Ledger<'_, R> {
         }
         let retry = step.retry();
         let why = Some(failure.message.clone());
-        if failure.class.is_retryable() && row.attempt < retry.attempts {
+        if step.retries(failure.class) && row.attempt < retry.attempts {
             let wait = backoff_ms(&retry, &row.id, row.attempt);
             let change = TaskChange {
                 ready_ms: Some(self.now_ms.saturating_add(wait)),
@@ -57,21 +54,25 @@ impl<R: Rows> Ledger<'_, R> {
         }
         let fallback = step.config.fallback_assignee_id.as_ref();
         if let Some(fallback) = fallback.filter(|_| !row.fallen_back) {
-            let change = TaskChange {
-                assignee: Some(Some(fallback.clone())),
-                fallen_back: Some(true),
-                attempt: Some(0),
-                ready_ms: Some(self.now_ms),
-                ..TaskChange::default()
-            };
             self.shift(&row.id, Move::Requeue, why)?;
-            self.change(&row.id, change)?;
-            return self.tell(What::Assigned {
-                task: row.id.clone(),
-                assignee: Some(fallback.clone()),
-            });
+            return self.fall_back(row, fallback);
         }
         self.give_up(row, failure, (Move::Fail, Move::Hold))
+    }
+
+    /// Gives a task to the one who does it when the others have failed.
+    fn fall_back(&mut self, row: &TaskRow, fallback: &str) -> Result<(), Stop<R::Error>> {
+        let assignee = Some(fallback.to_owned());
+        let change = TaskChange {
+            assignee: Some(assignee.clone()),
+            fallen_back: Some(true),
+            attempt: Some(0),
+            ready_ms: Some(self.now_ms),
+            ..TaskChange::default()
+        };
+        self.change(&row.id, change)?;
+        let task = row.id.clone();
+        self.tell(What::Assigned { task, assignee })
     }
 
     /// What a foreach, a join or a subflow waited for has failed.
@@ -86,6 +87,10 @@ impl<R: Rows> Ledger<'_, R> {
         if self.error_way(&row, step).is_some() {
             return self.fail_for_good(&row, failure, Move::FailWaiting);
         }
+        let fallback = step.config.fallback_assignee_id.as_ref();
+        if let Some(fallback) = fallback.filter(|_| !row.fallen_back) {
+            self.fall_back(&row, fallback)?;
+        }
         self.give_up(&row, failure, (Move::FailWaiting, Move::HoldWaiting))
     }
 
@@ -96,7 +101,8 @@ impl<R: Rows> Ledger<'_, R> {
         (fail, hold): (Move, Move),
     ) -> Result<(), Stop<R::Error>> {
         let step = self.the_step(&row.id.step)?;
-        if step.config.fail_fast == Some(true) || row.id.group().is_some() {
+        let is_tolerated = self.workflow.tolerant_join(&step.id).is_some();
+        if step.config.fail_fast == Some(true) || row.id.group().is_some() || is_tolerated {
             return self.fail_for_good(row, failure, fail);
         }
         let reason = failure.message;
@@ -122,7 +128,12 @@ impl<R: Rows> Ledger<'_, R> {
         if let Some(way) = way {
             return self.go_on_after(row, &failure, way);
         }
-        if step.config.fail_fast == Some(true) || row.id.group().is_none() {
+        let is_fast = step.config.fail_fast == Some(true);
+        if let Some(join) = self.workflow.tolerant_join(&step.id).filter(|_| !is_fast) {
+            // Its branch has failed, and the join says whether that matters.
+            return self.go_on_after(row, &failure, join.clone());
+        }
+        if is_fast || row.id.group().is_none() {
             return self.end_run(RunStatus::Failed, Some(failure.message));
         }
         self.fail_item(&row.id, failure)
@@ -239,8 +250,10 @@ impl<R: Rows> Ledger<'_, R> {
                     None => self.give_up(&row, failure, (Move::Fail, Move::Hold)),
                 }
             }
+            // Nobody has answered, and nothing that follows may take it for an answer.
             OnTimeout::Continue => {
-                self.complete(&row, serde_json::Value::Null, (Move::Complete, Move::Hold))
+                let output = json!({ "timedOut": true });
+                self.complete(&row, output, (Move::Complete, Move::Hold))
             }
         }
     }

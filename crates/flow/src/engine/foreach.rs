@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::config::{OnTimeout, Policy, StepType};
 use crate::engine::Stop;
-use crate::engine::action::{Action, What};
+use crate::engine::action::{Action, TaskChange, What};
 use crate::engine::ledger::{Enter, Ledger, Todo};
 use crate::engine::route::Origin;
 use crate::engine::rows::{
@@ -39,7 +39,7 @@ pub(crate) struct Tally {
 /// Judges a tally by the settings of a join, or of a foreach without one.
 pub(crate) fn verdict(step: &Step, tally: Tally) -> Verdict {
     let policy = step.config.policy.unwrap_or_default();
-    let need = needed(step, policy, tally.total);
+    let need = needed(step, tally.total);
     let early = matches!(policy, Policy::Any | Policy::Quorum) && tally.total > 0;
     match tally.succeeded >= need {
         true if tally.over || early => Verdict::Fire,
@@ -48,7 +48,9 @@ pub(crate) fn verdict(step: &Step, tally: Tally) -> Verdict {
     }
 }
 
-fn needed(step: &Step, policy: Policy, total: u32) -> u32 {
+/// How many of so many have to succeed for a join to be content.
+pub(crate) fn needed(step: &Step, total: u32) -> u32 {
+    let policy = step.config.policy.unwrap_or_default();
     let percent = step.config.min_success_percent.map(|percent| {
         let share = f64::from(total) * percent / 100.0;
         share.ceil() as u32
@@ -72,6 +74,18 @@ impl<'a, R: Rows> Ledger<'a, R> {
             Err(failure) => return self.fail_waiting(&row.id, failure),
         };
         let total = u32::try_from(items.len()).unwrap_or(u32::MAX);
+        let judge = self.judge(step)?;
+        let need = needed(judge, total);
+        if need > total {
+            let failure = Failure {
+                class: FailureClass::Limit,
+                message: format!(
+                    "`minCount` = {need} of `{}` is more than the {total} items of `{}`; none was begun.",
+                    judge.id, step.id
+                ),
+            };
+            return self.fail_waiting(&row.id, failure);
+        }
         self.act(Action::OpenGroup {
             group: row.id.clone(),
             items,
@@ -80,7 +94,6 @@ impl<'a, R: Rows> Ledger<'a, R> {
             group: row.id.clone(),
             total,
         })?;
-        let judge = self.judge(step)?;
         self.arm_timeout(judge, &row.id)?;
         self.todo.push_back(Todo::Advance(row.id.clone()));
         Ok(())
@@ -289,6 +302,12 @@ impl<'a, R: Rows> Ledger<'a, R> {
     ) -> Result<(), Stop<R::Error>> {
         if task.status == TaskStatus::OnHold {
             // Its time was over, but the items went on and are now all there.
+            self.unpause(&task.id)?;
+            let change = TaskChange {
+                hold: Some(None),
+                ..TaskChange::default()
+            };
+            self.change(&task.id, change)?;
             self.shift(&task.id, Move::WaitAgain, None)?;
         }
         self.seal(&task.id)?;

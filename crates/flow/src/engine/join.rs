@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::engine::Stop;
 use crate::engine::action::{Action, TaskChange, What};
-use crate::engine::foreach::{Tally, Verdict, verdict};
+use crate::engine::foreach::{Tally, Verdict, needed, verdict};
 use crate::engine::ledger::{Enter, Ledger, Todo};
 use crate::engine::rows::{Arrival, Failure, FailureClass, Place, Rows, TaskKind, TaskRow};
 use crate::engine::status::{Move, TaskStatus};
@@ -86,7 +86,7 @@ impl<R: Rows> Ledger<'_, R> {
     /// Fires a join that need not wait for more, or cannot get more.
     pub(crate) fn weigh(&mut self, join: &TaskId, over: bool) -> Result<(), Stop<R::Error>> {
         let row = self.the_task(join)?;
-        if row.status != TaskStatus::Waiting {
+        if row.status != TaskStatus::Waiting && !row.is_overdue() {
             return Ok(());
         }
         let step = self.the_step(&join.step)?;
@@ -104,20 +104,42 @@ impl<R: Rows> Ledger<'_, R> {
             succeeded: came - failed,
             over,
         };
-        match verdict(step, tally) {
-            Verdict::Wait => Ok(()),
-            Verdict::Fire => self.fire_join(step, &row, over),
-            Verdict::Fail => {
-                let output = self.joined(&row)?;
-                self.keep_output(join, Some(output))?;
-                let failure = Failure {
-                    class: FailureClass::Child,
-                    message: format!("{failed} of {came} branches of `{}` failed.", join.step),
-                };
-                self.disarm_of(join)?;
-                self.fail_waiting(join, failure)
-            }
+        let verdict = verdict(step, tally);
+        if verdict == Verdict::Wait {
+            return Ok(());
         }
+        self.take_off_overdue(&row)?;
+        if verdict == Verdict::Fire {
+            return self.fire_join(step, &row, over);
+        }
+        let output = self.joined(&row)?;
+        self.keep_output(join, Some(output))?;
+        let needed = needed(step, tally.total);
+        let message = match needed > came {
+            true => format!(
+                "`{}` wants {needed} branches to succeed, and only {came} came.",
+                join.step
+            ),
+            false => format!("{failed} of {came} branches of `{}` failed.", join.step),
+        };
+        self.disarm_of(join)?;
+        let class = FailureClass::Child;
+        self.fail_waiting(join, Failure { class, message })
+    }
+
+    /// What an overdue join waited for has come after all: it waits again, for no more than the end
+    /// of this decision.
+    fn take_off_overdue(&mut self, row: &TaskRow) -> Result<(), Stop<R::Error>> {
+        if !row.is_overdue() {
+            return Ok(());
+        }
+        self.unpause(&row.id)?;
+        let change = TaskChange {
+            hold: Some(None),
+            ..TaskChange::default()
+        };
+        self.change(&row.id, change)?;
+        self.shift(&row.id, Move::WaitAgain, None)
     }
 
     fn fire_join(&mut self, step: &Step, row: &TaskRow, over: bool) -> Result<(), Stop<R::Error>> {
@@ -152,32 +174,32 @@ impl<R: Rows> Ledger<'_, R> {
         )
     }
 
-    /// What has come together, in the order of the edges that lead here.
+    /// What has come together, in the order of the branches at the fork, whatever lies between;
+    /// `steps` names the step that gave each result.
     pub(crate) fn joined(&mut self, row: &TaskRow) -> Result<Value, Stop<R::Error>> {
         let workflow = self.workflow;
-        let edges: Vec<_> = workflow
-            .edges()
-            .iter()
-            .filter(|edge| edge.to == row.id.step)
-            .collect();
         let mut arrivals = row.arrivals.clone();
-        arrivals
-            .sort_by_key(|arrival| edges.iter().position(|edge| edge.from == arrival.from.step));
-        let (mut results, mut failed) = (Vec::new(), Vec::new());
+        arrivals.sort_by_cached_key(|arrival| {
+            let from = &arrival.from;
+            (workflow.branch_rank(&from.step), from.visit)
+        });
+        let (mut results, mut steps, mut failed) = (Vec::new(), Vec::new(), Vec::new());
         for arrival in &arrivals {
             let from = self.the_task(&arrival.from)?;
-            match arrival.failed {
-                true => failed.push(json!({
+            if arrival.failed {
+                failed.push(json!({
                     "step": from.id.step,
                     "error": from.failure.as_ref().map(|failure| &failure.message),
-                })),
-                false => results.push(from.output.clone().unwrap_or_default()),
+                }));
+            } else {
+                results.push(from.output.clone().unwrap_or_default());
+                steps.push(json!(from.id.step));
             }
         }
         let counts = json!({
             "total": arrivals.len(), "succeeded": results.len(), "failed": failed.len(), "skipped": 0,
         });
-        Ok(json!({ "results": results, "failed": failed, "counts": counts }))
+        Ok(json!({ "results": results, "steps": steps, "failed": failed, "counts": counts }))
     }
 
     /// Ends the waiting of a foreach or a join as it is, and gives what is there.
@@ -210,7 +232,7 @@ impl<R: Rows> Ledger<'_, R> {
         let waiting = |row: &&Arc<TaskRow>| {
             let step = self.workflow.step(&row.id.step);
             row.kind == TaskKind::Join
-                && row.status == TaskStatus::Waiting
+                && (row.status == TaskStatus::Waiting || row.is_overdue())
                 && step.is_some_and(|step| step.awaits.is_none())
         };
         let joins: Vec<&Arc<TaskRow>> = active.iter().filter(waiting).collect();

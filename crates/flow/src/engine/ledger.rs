@@ -8,10 +8,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::engine::action::{Action, Event, NewTask, Notice, NoticeKind, TaskChange, What};
+use crate::engine::call::{CallRow, ModelCall};
 use crate::engine::command::{Refusal, RefusalKind};
 use crate::engine::rows::{
-    FailureClass, GroupRow, Hold, HoldKind, ItemRow, Pause, Place, Rows, RunRow, Spent, TaskRow,
-    TimerRow,
+    FailureClass, GroupRow, Hold, ItemRow, Pause, Place, Rows, RunRow, Spent, TaskRow, TimerRow,
 };
 use crate::engine::status::{ItemStatus, Move, RunStatus};
 use crate::engine::table::Table;
@@ -116,6 +116,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
                 }
                 Action::Append(event) => changes.events.push(event.clone()),
                 Action::Notify(notice) => changes.notices.push(notice.clone()),
+                Action::KeepCall(call) => changes.calls.push((**call).clone()),
                 _ => {}
             }
         }
@@ -379,6 +380,17 @@ impl<'a, R: Rows> Ledger<'a, R> {
         self.act(Action::Notify(notice))
     }
 
+    /// Keeps what was said in an attempt that is about to end.
+    pub(crate) fn keep_call(&mut self, task: &TaskId, call: &ModelCall) -> Done<R> {
+        let row = CallRow {
+            task: task.clone(),
+            seq: self.of_run(|run| run.seq)? + 1,
+            attempt: self.of_task(task, |row| row.attempt)?,
+            call: call.clone(),
+        };
+        self.act(Action::KeepCall(Box::new(row)))
+    }
+
     pub(crate) fn create(&mut self, task: NewTask) -> Done<R> {
         let what = What::TaskCreated {
             task: task.id.clone(),
@@ -430,7 +442,7 @@ impl<'a, R: Rows> Ledger<'a, R> {
         self.shift(task, by, Some(hold.reason.clone()))?;
         let row = self.the_task(task)?;
         self.notify(NoticeKind::OnHold, Some(&row), hold.reason.clone())?;
-        if pauses(hold.kind) {
+        if hold.kind.pauses() {
             self.pause(Pause::Task(task.clone()), hold.reason)?;
         }
         Ok(())
@@ -450,13 +462,9 @@ impl<'a, R: Rows> Ledger<'a, R> {
         self.tell(What::RunPaused {
             reason: reason.clone(),
         })?;
-        self.notify(NoticeKind::RunPaused, None, reason)
+        self.notify(NoticeKind::RunPaused, None, reason)?;
+        self.tell_parent_of_pause(&run)
     }
-}
-
-/// Whether nothing of a run should go on while a task is on hold for this.
-fn pauses(kind: HoldKind) -> bool {
-    kind.ends_with_pause()
 }
 
 fn values<K, T>(rows: Vec<(K, Option<T>)>) -> Vec<T> {

@@ -18,6 +18,7 @@ use crate::id::{RunId, TaskId};
 use crate::workflow::Workflow;
 
 mod action;
+mod call;
 mod command;
 mod rows;
 mod status;
@@ -31,6 +32,7 @@ mod view;
 mod route;
 
 mod attempt;
+mod child;
 mod enter;
 mod failure;
 mod foreach;
@@ -45,6 +47,7 @@ mod steer;
 pub use action::{Action, Evaluated, Event, NewTask, Notice, NoticeKind, TaskChange, What};
 pub use attempt::TURNS_MAX;
 pub use batch::{Batch, Found, Lookup, endings, likely};
+pub use call::{CallRow, CallUsage, KEPT_REPLY_BYTES_MAX, ModelCall};
 pub use command::{Answer, Command, Outcome, Refusal, RefusalKind, Report, Start};
 pub use failure::backoff_ms;
 pub use route::HOPS_MAX;
@@ -89,6 +92,8 @@ pub struct Changes {
     pub timers: Vec<(TimerKey, Option<Arc<TimerRow>>)>,
     /// Appended, in order.
     pub events: Vec<Event>,
+    /// What was said in attempts that ended.
+    pub calls: Vec<CallRow>,
     /// The outbox, in order.
     pub notices: Vec<Notice>,
 }

@@ -5,12 +5,13 @@ use serde_json::Value;
 use crate::config::Execution;
 use crate::engine::Stop;
 use crate::engine::action::{Action, NoticeKind, TaskChange, What};
-use crate::engine::command::{Answer, Refusal, RefusalKind};
+use crate::engine::call::ModelCall;
+use crate::engine::command::{Answer, Outcome, Refusal, RefusalKind};
 use crate::engine::ledger::{Ledger, Todo};
-use crate::engine::rows::{Failure, FailureClass, Pause, Rows, TaskKind, TaskRow};
+use crate::engine::rows::{Failure, FailureClass, Hold, HoldKind, Pause, Rows, TaskKind, TaskRow};
 use crate::engine::status::{ItemStatus, Move, RunStatus, TaskStatus};
 use crate::id::TaskId;
-use crate::response;
+use crate::response::{self, Reply};
 
 impl<R: Rows> Ledger<'_, R> {
     pub(crate) fn answer(
@@ -21,9 +22,8 @@ impl<R: Rows> Ledger<'_, R> {
     ) -> Result<(), Stop<R::Error>> {
         self.goes_on()?;
         let row = self.the_task(task)?;
-        if let Answer::Done { output } = answer {
-            self.fits_schema(&row, output)?;
-        }
+        let (answer, reply) = self.read_answer(&row, answer)?;
+        let answer = &answer;
         let held = row.status == TaskStatus::OnHold;
         let waits = row.kind != TaskKind::Work && row.output_is_gathered();
         match (row.status, row.execution) {
@@ -39,9 +39,20 @@ impl<R: Rows> Ledger<'_, R> {
             }
         }
         self.unpause(task)?;
+        if let Some(reply) = &reply {
+            self.keep_reply(task, by, reply)?;
+        }
         let row = self.the_task(task)?;
         let ends = (Move::Complete, Move::Hold);
         match (answer, &row.output) {
+            (Answer::Asked { reason, output }, _) => {
+                self.keep_output(task, output.clone())?;
+                let hold = Hold {
+                    kind: HoldKind::Asked,
+                    reason: reason.clone(),
+                };
+                self.hold(task, Move::Hold, hold)
+            }
             (Answer::Done { output }, _) => self.complete(&row, output.clone(), ends),
             (Answer::Accept, Some(output)) if held => self.complete(&row, output.clone(), ends),
             (Answer::Accept, _) => {
@@ -62,11 +73,20 @@ impl<R: Rows> Ledger<'_, R> {
         answer: &Answer,
     ) -> Result<(), Stop<R::Error>> {
         self.unpause(&row.id)?;
+        let hold = row.hold.as_ref().map(|hold| hold.kind);
+        if hold == Some(HoldKind::Child) {
+            self.give_child_up(row, "Its subflow was answered by a person.")?;
+        }
         self.shift(&row.id, Move::WaitAgain, Some(by.to_owned()))?;
         let output = match answer {
             Answer::Failed { message } => {
                 self.seal_and_gather(row)?;
                 return self.fail_for_good(row, refused(message), Move::FailWaiting);
+            }
+            Answer::Asked { reason, .. } => {
+                let kind = HoldKind::Asked;
+                let reason = reason.clone();
+                return self.hold(&row.id, Move::HoldWaiting, Hold { kind, reason });
             }
             Answer::Done { output } => {
                 self.seal_and_gather(row)?;
@@ -96,6 +116,13 @@ impl<R: Rows> Ledger<'_, R> {
 
     /// Tries a task on hold again, with all its attempts.
     pub(crate) fn try_again(&mut self, row: &TaskRow) -> Result<(), Stop<R::Error>> {
+        let hold = row.hold.as_ref().map(|hold| hold.kind);
+        if hold == Some(HoldKind::Routing) {
+            return self.route_again(row);
+        }
+        if hold == Some(HoldKind::Child) {
+            self.give_child_up(row, "Its subflow is tried again.")?;
+        }
         let fresh = TaskChange {
             attempt: Some(0),
             turns: Some(0),
@@ -129,6 +156,25 @@ impl<R: Rows> Ledger<'_, R> {
                 self.begin(step, &row.id)
             }
         }
+    }
+
+    /// Looks for the way on from a task once more. What it gave is there: the work is not done again.
+    fn route_again(&mut self, row: &TaskRow) -> Result<(), Stop<R::Error>> {
+        let change = TaskChange {
+            hold: Some(None),
+            ..TaskChange::default()
+        };
+        self.change(&row.id, change)?;
+        let output = row.output.clone().unwrap_or_default();
+        if row.kind != TaskKind::Work && row.output_is_gathered() {
+            self.shift(&row.id, Move::WaitAgain, None)?;
+            let task = row.id.clone();
+            self.todo.push_back(Todo::Conclude { task, output });
+            return Ok(());
+        }
+        self.shift(&row.id, Move::TakeUp, None)?;
+        let row = self.the_task(&row.id)?;
+        self.complete(&row, output, (Move::Complete, Move::Hold))
     }
 
     /// Lets a foreach wait again, for those of its items that failed or never began.
@@ -225,19 +271,74 @@ impl<R: Rows> Ledger<'_, R> {
     pub(crate) fn unpause(&mut self, task: &TaskId) -> Result<(), Stop<R::Error>> {
         let run = self.the_run()?;
         match &run.pause {
-            Some(Pause::Task(by)) if by == task => self.run_on(),
+            Some(Pause::Task(by)) if by == task || self.of_task(by, TaskRow::is_overdue)? => {
+                self.run_on()
+            }
             _ => Ok(()),
         }
     }
 
     pub(crate) fn run_on(&mut self) -> Result<(), Stop<R::Error>> {
+        let run = self.the_run()?;
         self.act(Action::SetRun {
             run: self.run.clone(),
             status: RunStatus::Running,
             reason: None,
             pause: None,
         })?;
-        self.tell(What::RunResumed)
+        self.tell(What::RunResumed)?;
+        self.tell_parent_of_resume(&run)
+    }
+
+    /// What an answer means: a reply in five sections or in an envelope is read as from anybody else,
+    /// everything else is the output itself.
+    fn read_answer(
+        &mut self,
+        row: &TaskRow,
+        answer: &Answer,
+    ) -> Result<(Answer, Option<Reply>), Stop<R::Error>> {
+        let Answer::Done { output } = answer else {
+            return Ok((answer.clone(), None));
+        };
+        let Some(text) = response::as_reply(output) else {
+            self.fits_schema(row, output)?;
+            return Ok((answer.clone(), None));
+        };
+        let step = self.the_step(&row.id.step)?;
+        let reply = response::read(&text, step.config.output_schema.as_ref()).map_err(|wrong| {
+            let message = format!("The reply cannot be used: {wrong}");
+            Stop::Refused(Refusal::new(RefusalKind::BadOutput, message))
+        })?;
+        let answer = match response::report(reply.clone(), None).outcome {
+            Outcome::Completed { output, .. } => Answer::Done { output },
+            Outcome::Failed(failure) => Answer::Failed {
+                message: failure.message,
+            },
+            Outcome::Asked { reason, output } => Answer::Asked { reason, output },
+            Outcome::Continue { note, output } => Answer::Asked {
+                reason: note,
+                output,
+            },
+            _ => answer.clone(),
+        };
+        Ok((answer, Some(reply)))
+    }
+
+    /// Keeps what a person's reply says besides.
+    fn keep_reply(&mut self, task: &TaskId, by: &str, reply: &Reply) -> Result<(), Stop<R::Error>> {
+        let mut call = ModelCall {
+            by: Some(by.to_owned()),
+            begun_ms: self.now_ms,
+            ended_ms: self.now_ms,
+            ..ModelCall::default()
+        };
+        call.note(reply);
+        self.keep_call(task, &call)?;
+        let change = TaskChange {
+            tags: reply.tags.clone(),
+            ..TaskChange::default()
+        };
+        self.change(task, change)
     }
 
     fn fits_schema(&mut self, row: &TaskRow, output: &Value) -> Result<(), Stop<R::Error>> {

@@ -43,9 +43,20 @@ pub struct RunRow {
     /// their own tasks again; nothing where more has happened, or nobody has watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quiet_since: Option<u64>,
+    /// How many tasks are on hold only because their time is over.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub overdue: u32,
     pub spent: Spent,
     pub created_ms: u64,
     pub ended_ms: Option<u64>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands in a reference"
+)]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// Who paused a run.
@@ -106,6 +117,13 @@ pub struct TaskRow {
 }
 
 impl TaskRow {
+    /// Whether it is on hold for nothing but that its time is over.
+    #[must_use]
+    pub fn is_overdue(&self) -> bool {
+        let hold = self.hold.as_ref();
+        self.status == TaskStatus::OnHold && hold.is_some_and(|hold| hold.kind == HoldKind::Timeout)
+    }
+
     /// Whether a worker may claim it, once it is ready.
     #[must_use]
     pub fn is_claimable(&self) -> bool {
@@ -158,8 +176,12 @@ pub enum FailureClass {
     Unavailable,
     LeaseLost,
     UnparsableReply,
-    /// The work was done and the result is FAILED, or a command exited with an error.
+    /// The work was done and the result is FAILED.
     Failed,
+    /// A command exited with an error.
+    Exit,
+    /// 4xx, but for 429.
+    Http4xx,
     /// The step cannot work as it is written: no such agent, a handler that wants more.
     Invalid,
     Auth,
@@ -193,6 +215,8 @@ impl FailureClass {
             FailureClass::LeaseLost => "lease_lost",
             FailureClass::UnparsableReply => "unparsable_reply",
             FailureClass::Failed => "failed",
+            FailureClass::Exit => "exit",
+            FailureClass::Http4xx => "http4xx",
             FailureClass::Invalid => "invalid",
             FailureClass::Auth => "auth",
             FailureClass::Limit => "limit",
@@ -225,17 +249,30 @@ pub enum HoldKind {
     LoopExhausted,
     /// Tokens or money.
     Budget,
-    /// A join waited longer than its `timeout`.
+    /// A person or a join took longer than its `timeout`.
     Timeout,
+    /// The child run of a subflow is paused, and goes on when this run is resumed.
+    Child,
 }
 
 impl HoldKind {
     /// Whether resuming the run is enough to try again.
     #[must_use]
     pub fn ends_with_pause(self) -> bool {
+        self.pauses() || self == HoldKind::Timeout
+    }
+
+    /// Whether nothing of a run should go on while a task is on hold for this. What only took too
+    /// long lets the rest go on, and pauses the run when nothing else is left.
+    #[must_use]
+    pub fn pauses(self) -> bool {
         matches!(
             self,
-            HoldKind::Failed | HoldKind::Budget | HoldKind::LoopExhausted
+            HoldKind::Failed
+                | HoldKind::Budget
+                | HoldKind::LoopExhausted
+                | HoldKind::Routing
+                | HoldKind::Child
         )
     }
 }
@@ -341,8 +378,22 @@ pub enum Due {
         child: RunId,
         end: ChildEnd,
     },
+    /// The child run of a subflow is paused because of one of its tasks.
+    ChildPaused {
+        task: TaskId,
+        child: RunId,
+        message: String,
+        /// What sort of failure it was; nothing where nothing failed.
+        class: Option<FailureClass>,
+    },
+    /// The child run of a subflow goes on after it was paused.
+    ChildResumed { task: TaskId, child: RunId },
     /// The run above is cancelled.
     Cancel { reason: String },
+    /// The run above has given this one up.
+    GiveUp { reason: String },
+    /// The run above is resumed.
+    Resume,
 }
 
 /// What a subflow starts.
@@ -359,9 +410,18 @@ pub struct ChildRun {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "end")]
 pub enum ChildEnd {
-    Completed { output: Value },
-    Failed { message: String },
-    Cancelled { message: String },
+    Completed {
+        output: Value,
+    },
+    Failed {
+        message: String,
+        /// What sort of failure it was, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        class: Option<FailureClass>,
+    },
+    Cancelled {
+        message: String,
+    },
 }
 
 /// Where keyed rows come from: a transaction of a store, or memory.

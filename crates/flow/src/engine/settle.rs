@@ -4,10 +4,9 @@ use serde_json::Value;
 
 use crate::engine::Stop;
 use crate::engine::action::{Action, NoticeKind, TaskChange, What};
-use crate::engine::enter::ended_key;
 use crate::engine::ledger::{Ledger, Todo};
 use crate::engine::route::Origin;
-use crate::engine::rows::{ChildEnd, Due, Hold, HoldKind, Rows, TaskKind, TaskRow, TimerRow};
+use crate::engine::rows::{ChildEnd, Hold, HoldKind, Pause, Rows, RunRow, TaskKind, TaskRow};
 use crate::engine::status::{ItemStatus, Move, RunStatus, TaskStatus};
 use crate::engine::view::Viewpoint;
 use crate::id::{Path, group_of};
@@ -27,8 +26,30 @@ impl<R: Rows> Ledger<'_, R> {
             }
             match self.next_unsettled() {
                 Some(path) => self.settle(&path)?,
-                None => return Ok(()),
+                None => return self.pause_if_stuck(),
             }
+        }
+    }
+
+    /// Pauses a run in which nothing is left but tasks whose time is over.
+    fn pause_if_stuck(&mut self) -> Result<(), Stop<R::Error>> {
+        let run = self.run.clone();
+        let is_overdue = |run: &RunRow| run.overdue > 0 && run.status == RunStatus::Running;
+        if !self.find_run(&run)?.is_some_and(|run| is_overdue(&run)) {
+            return Ok(());
+        }
+        let active = self.active_within(&Path::default())?;
+        if active.iter().any(|row| goes_on(row)) {
+            return Ok(());
+        }
+        let oldest = active.iter().filter(|row| row.is_overdue());
+        let oldest = oldest.min_by_key(|row| (row.created_ms, row.id.clone()));
+        match oldest {
+            Some(row) => {
+                let reason = row.hold.as_ref().map(|hold| hold.reason.clone());
+                self.pause(Pause::Task(row.id.clone()), reason.unwrap_or_default())
+            }
+            None => Ok(()),
         }
     }
 
@@ -188,9 +209,9 @@ impl<R: Rows> Ledger<'_, R> {
 
     fn tell_parent(&mut self, status: RunStatus, message: String) -> Result<(), Stop<R::Error>> {
         let run = self.the_run()?;
-        let Some(parent) = run.parent.clone() else {
+        if run.parent.is_none() {
             return Ok(());
-        };
+        }
         let end = match status {
             RunStatus::Completed => {
                 let result = match &run.result {
@@ -202,17 +223,23 @@ impl<R: Rows> Ledger<'_, R> {
                 }
             }
             RunStatus::Cancelled => ChildEnd::Cancelled { message },
-            _ => ChildEnd::Failed { message },
-        };
-        self.act(Action::Arm(TimerRow {
-            run: parent.run.clone(),
-            key: ended_key(&run.id),
-            at_ms: self.now_ms,
-            due: Due::ChildEnded {
-                task: parent,
-                child: run.id.clone(),
-                end,
+            _ => ChildEnd::Failed {
+                message,
+                class: None,
             },
-        }))
+        };
+        self.tell_parent_of_end(&run, end)
+    }
+}
+
+/// Whether something of a task happens without anybody looking after the run: by a worker, a person's
+/// ordinary answer, a child run or a timer.
+fn goes_on(row: &TaskRow) -> bool {
+    let hold = row.hold.as_ref().map(|hold| hold.kind);
+    match row.status {
+        TaskStatus::Pending | TaskStatus::InProgress => true,
+        TaskStatus::Waiting => !matches!(row.kind, TaskKind::Foreach | TaskKind::Join),
+        TaskStatus::OnHold => matches!(hold, Some(HoldKind::Asked | HoldKind::Review)),
+        TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled => false,
     }
 }

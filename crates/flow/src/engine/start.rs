@@ -3,12 +3,12 @@
 use crate::engine::Stop;
 use crate::engine::action::{Action, What};
 use crate::engine::command::{Refusal, RefusalKind, Start};
-use crate::engine::ledger::{Ledger, Todo};
+use crate::engine::ledger::Ledger;
 use crate::engine::route::Origin;
-use crate::engine::rows::{ChildEnd, Due, Failure, FailureClass, Rows, RunRow, Spent, TaskKind};
+use crate::engine::rows::{Due, Failure, Rows, RunRow, Spent};
 use crate::engine::status::{RunStatus, TaskStatus};
 use crate::engine::view::{Output, Viewpoint};
-use crate::id::{Path, RunId, TaskId};
+use crate::id::{Path, RunId};
 use crate::workflow::DEPTH_MAX;
 
 impl<R: Rows> Ledger<'_, R> {
@@ -49,6 +49,7 @@ impl<R: Rows> Ledger<'_, R> {
             active: 0,
             seq: 0,
             quiet_since: None,
+            overdue: 0,
             spent: Spent::default(),
             created_ms: self.now_ms,
             ended_ms: None,
@@ -126,38 +127,31 @@ impl<R: Rows> Ledger<'_, R> {
             // Whoever fires it has started the child, or was told that it has.
             Due::StartChild { .. } => Ok(()),
             Due::ChildEnded { task, child, end } => self.child_ended(task, child, end),
-            Due::Cancel { reason } => self.cancel(reason),
-        }
-    }
-
-    pub(crate) fn child_ended(
-        &mut self,
-        task: &TaskId,
-        child: &RunId,
-        end: &ChildEnd,
-    ) -> Result<(), Stop<R::Error>> {
-        let row = self.the_task(task)?;
-        let is_waiting = row.kind == TaskKind::Subflow && row.status == TaskStatus::Waiting;
-        if !is_waiting || *child != RunId::child_of(task, row.fence) {
-            // Cancelled or tried again meanwhile, or told twice: there is nobody left to hear it.
-            return Ok(());
-        }
-        self.disarm_of(task)?;
-        match end {
-            ChildEnd::Completed { output } => {
-                self.todo.push_back(Todo::Conclude {
-                    task: task.clone(),
-                    output: output.clone(),
-                });
-                Ok(())
-            }
-            ChildEnd::Failed { message } | ChildEnd::Cancelled { message } => {
-                let failure = Failure {
-                    class: FailureClass::Child,
+            Due::ChildPaused {
+                task,
+                child,
+                message,
+                class,
+            } => {
+                let failure = class.map(|class| Failure {
+                    class,
                     message: message.clone(),
-                };
-                self.fail_waiting(task, failure)
+                });
+                self.child_paused((task, child), message, failure)
             }
+            Due::ChildResumed { task, child } => self.child_resumed(task, child),
+            // It has ended by itself meanwhile.
+            Due::Cancel { .. } | Due::GiveUp { .. } if self.of_run(is_over)? => Ok(()),
+            Due::Cancel { reason } => self.cancel(reason),
+            Due::GiveUp { reason } => self.end_run(RunStatus::Failed, Some(reason.clone())),
+            Due::Resume => match self.the_run()?.status {
+                RunStatus::Paused => self.resume(),
+                _ => Ok(()),
+            },
         }
     }
+}
+
+fn is_over(run: &RunRow) -> bool {
+    run.status.is_terminal()
 }

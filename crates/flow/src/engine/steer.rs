@@ -62,8 +62,11 @@ impl<R: Rows> Ledger<'_, R> {
         self.run_on()?;
         for row in self.active_within(&Path::default())? {
             let kind = row.hold.as_ref().map(|hold| hold.kind);
-            if row.status == TaskStatus::OnHold && kind.is_some_and(HoldKind::ends_with_pause) {
-                self.try_again(&row)?;
+            let is_held = row.status == TaskStatus::OnHold;
+            match kind {
+                Some(HoldKind::Child) if is_held => self.resume_child(&row)?,
+                Some(kind) if is_held && kind.ends_with_pause() => self.try_again(&row)?,
+                _ => {}
             }
         }
         Ok(())

@@ -42,7 +42,13 @@ fn a_condition_that_fails_holds_the_task_before_it_with_its_output() {
         "done A {\"list\": [{\"y\": {}}]}
          expect A hold routing
          expect A output {\"list\": [{\"y\": {}}]}",
-        "A:on_hold run:running",
+        "A:on_hold run:paused",
+    );
+    // Trying it again looks for the way on, and does not do the work again.
+    check(
+        workflow,
+        "done A {\"list\": [{\"y\": {}}]}\n retry A\n expect A attempt 1",
+        "A:on_hold run:paused",
     );
     check(
         workflow,

@@ -129,3 +129,70 @@ fn an_error_edge_comes_before_the_fallback_and_the_fallback_before_the_hold() {
         );
     }
 }
+
+#[test]
+fn a_step_says_which_failures_are_worth_another_attempt() {
+    let again = "A:pending run:running";
+    let held = "A:on_hold run:paused";
+    for (retry, class, expected) in [
+        ("", "exit", held),
+        ("", "http4xx", held),
+        ("", "timeout", again),
+        ("\"retry\": {\"attempts\": 2}", "exit", again),
+        ("\"retry\": {\"attempts\": 2}", "lease_lost", again),
+        ("\"retry\": {\"attempts\": 2}", "failed", held),
+        ("\"retry\": {\"attempts\": 2}", "http4xx", held),
+        ("\"retry\": {\"attempts\": 1}", "exit", held),
+        ("\"retry\": {\"on\": [\"failed\"]}", "failed", again),
+        ("\"retry\": {\"on\": [\"failed\"]}", "timeout", held),
+        (
+            "\"retry\": {\"on\": [\"http4xx\", \"reply\"]}",
+            "http4xx",
+            again,
+        ),
+        (
+            "\"retry\": {\"on\": [\"http4xx\", \"reply\"]}",
+            "unparsable_reply",
+            again,
+        ),
+        (
+            "\"retry\": {\"on\": [\"unavailable\"]}",
+            "rate_limited",
+            again,
+        ),
+        ("\"retry\": {\"on\": [\"any\"]}", "auth", again),
+        ("\"retry\": {\"on\": []}", "timeout", held),
+    ] {
+        let workflow = with("A[Try] --> B[Then]", &[("A", &format!("{{{retry}}}"))]);
+        check(&workflow, &format!("fail A {class}"), expected);
+    }
+}
+
+#[test]
+fn attempts_come_slower_by_a_factor_up_to_a_limit() {
+    let waits = |json: &str| {
+        let retry: flow::Retry = serde_json::from_str(json).unwrap();
+        let task: flow::TaskId = "r/A".parse().unwrap();
+        (1..=4)
+            .map(|n| flow::engine::backoff_ms(&retry, &task, n))
+            .collect::<Vec<u64>>()
+    };
+    for (json, full) in [
+        (
+            "{\"delay\": \"1s\", \"factor\": 1}",
+            [1_000, 1_000, 1_000, 1_000],
+        ),
+        (
+            "{\"delay\": \"1s\", \"factor\": 3, \"max\": \"5s\"}",
+            [1_000, 3_000, 5_000, 5_000],
+        ),
+        (
+            "{\"delay\": \"1s\", \"maxDelay\": \"4s\"}",
+            [1_000, 2_000, 4_000, 4_000],
+        ),
+    ] {
+        for (wait, full) in waits(json).into_iter().zip(full) {
+            assert!((full / 2..=full).contains(&wait), "{json}: {wait}");
+        }
+    }
+}

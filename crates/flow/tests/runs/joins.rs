@@ -14,7 +14,7 @@ fn a_join_waits_for_every_path_that_can_come() {
     check(
         &format!("graph TD\n {FORK}"),
         "done A 1\n done C 3\n done B 2
-         expect J output {\"results\": [2, 3], \"failed\": [], \"counts\": {\"total\": 2, \"succeeded\": 2, \"failed\": 0, \"skipped\": 0}}
+         expect J output {\"results\": [2, 3], \"steps\": [\"B\", \"C\"], \"failed\": [], \"counts\": {\"total\": 2, \"succeeded\": 2, \"failed\": 0, \"skipped\": 0}}
          done D 4",
         "A:completed B:completed C:completed D:completed J:completed run:completed",
     );
@@ -72,7 +72,7 @@ fn a_failed_branch_fails_the_join_that_wants_all() {
     check(
         &workflow,
         "done A 1\n fail B failed No luck.\n done C 1\n expect X output null
-         expect J output {\"error\": {\"class\": \"child\", \"message\": \"1 of 2 branches of `J` failed.\", \"step\": \"J\", \"attempts\": 0}, \"output\": {\"results\": [1], \"failed\": [{\"step\": \"B\", \"error\": \"No luck.\"}], \"counts\": {\"total\": 2, \"succeeded\": 1, \"failed\": 1, \"skipped\": 0}}}",
+         expect J output {\"error\": {\"class\": \"child\", \"message\": \"1 of 2 branches of `J` failed.\", \"step\": \"J\", \"attempts\": 0}, \"output\": {\"results\": [1], \"steps\": [\"C\"], \"failed\": [{\"step\": \"B\", \"error\": \"No luck.\"}], \"counts\": {\"total\": 2, \"succeeded\": 1, \"failed\": 1, \"skipped\": 0}}}",
         "A:completed B:failed C:completed J:failed X:pending run:running",
     );
 }
@@ -85,7 +85,7 @@ fn a_join_may_have_work_on_what_came_together() {
     );
     check(
         &workflow,
-        "done A 1\n done B 2\n done C 3\n expect J output {\"results\": [2, 3], \"failed\": [], \"counts\": {\"total\": 2, \"succeeded\": 2, \"failed\": 0, \"skipped\": 0}}
+        "done A 1\n done B 2\n done C 3\n expect J output {\"results\": [2, 3], \"steps\": [\"B\", \"C\"], \"failed\": [], \"counts\": {\"total\": 2, \"succeeded\": 2, \"failed\": 0, \"skipped\": 0}}
          done J {\"sum\": 5}\n expect J output {\"sum\": 5}",
         "A:completed B:completed C:completed D:pending J:completed run:running",
     );
@@ -112,12 +112,12 @@ fn a_join_of_branches_has_a_time_limit_too() {
             &format!("{before} J:waiting run:running"),
         );
     }
-    // What comes after all is still taken in while it is on hold, and late once it went on.
+    // What comes after all lets it go on, and is late once it went on.
     let held = with(FORK, &[("J", "{\"timeout\": \"10s\"}")]);
     check(
         &held,
-        "done A 1\n done B 2\n wait 10000\n fire\n done C 3\n retry J
-         expect J output {\"results\": [2, 3], \"failed\": [], \"counts\": {\"total\": 2, \"succeeded\": 2, \"failed\": 0, \"skipped\": 0}}",
+        "done A 1\n done B 2\n wait 10000\n fire\n done C 3
+         expect J output {\"results\": [2, 3], \"steps\": [\"B\", \"C\"], \"failed\": [], \"counts\": {\"total\": 2, \"succeeded\": 2, \"failed\": 0, \"skipped\": 0}}",
         "A:completed B:completed C:completed D:pending J:completed run:running",
     );
     let gone = with(
@@ -166,5 +166,128 @@ fn a_join_that_names_a_step_of_the_body_joins_the_items() {
         &workflow,
         "done A [1, 2]\n done C[0]/B 5\n done C[1]/B 6",
         "A:completed C:completed J:completed Z:pending C[0]/B:completed C[1]/B:completed run:running",
+    );
+}
+
+#[test]
+fn results_come_in_the_order_of_the_branches_whatever_lies_between() {
+    let workflows = [
+        "A[One] --> B[b] & C[c]\n B --> J[Join]\n C --> Q{?}\n Q -->|default| J\n J --> D[Then]",
+        "A[One] --> B[b] & C[c]\n C --> J[Join]\n B --> Q{?}\n Q -->|default| J\n J --> D[Then]",
+        "A[One] --> B[b] & C[c]\n B --> P{?}\n C --> Q{?}\n Q -->|default| J[Join]\n P -->|default| J\n J --> D[Then]",
+        "A[One] --> B[b]\n A --> C[c]\n C --> J[Join]\n B --> J\n J --> D[Then]",
+    ];
+    for workflow in workflows {
+        for order in ["done B \"b\"\n done C \"c\"", "done C \"c\"\n done B \"b\""] {
+            check(
+                &format!("graph TD\n {workflow}"),
+                &format!(
+                    "done A 1\n {order}
+                     expect J output {{\"results\": [\"b\", \"c\"], \"steps\": [\"B\", \"C\"], \"failed\": [], \"counts\": {{\"total\": 2, \"succeeded\": 2, \"failed\": 0, \"skipped\": 0}}}}"
+                ),
+                "A:completed B:completed C:completed D:pending J:completed run:running",
+            );
+        }
+    }
+}
+
+#[test]
+fn a_held_join_goes_on_when_what_it_waited_for_has_come() {
+    let late = with(
+        "A[One] --> B[b] & C(c)\n B --> J[Join]\n C --> J\n J --> D[Then]",
+        &[("J", "{\"timeout\": \"1s\"}")],
+    );
+    check(
+        &late,
+        "done A 1\n done B 2\n wait 1000\n fire\n expect J hold timeout\n answer C 3",
+        "A:completed B:completed C:completed D:pending J:completed run:running",
+    );
+    // The same where the join has work, and where what comes is too little.
+    let working = with(
+        "A[One] --> B[b] & C(c)\n B --> J[Join]\n C --> J\n J --> D[Then]",
+        &[("J", "{\"timeout\": \"1s\", \"prompt\": \"Sum up\"}")],
+    );
+    check(
+        &working,
+        "done A 1\n done B 2\n wait 1000\n fire\n answer C 3\n expect J hold null\n done J 5",
+        "A:completed B:completed C:completed D:pending J:completed run:running",
+    );
+}
+
+#[test]
+fn joins_tolerate_failed_branches_as_they_do_failed_items() {
+    let three = "A[One] --> B[b] & C[c] & E[e]\n B --> J[Join]\n C --> J\n E --> J\n J --> D[Then]";
+    for (config, script, expected) in [
+        (
+            "{\"policy\": \"allTerminal\"}",
+            "fail B failed No.\n done C 2\n fail E failed Nor.",
+            "A:completed B:failed C:completed D:pending E:failed J:completed run:running",
+        ),
+        (
+            "{\"policy\": \"any\"}",
+            "fail B failed No.\n done C 2",
+            "A:completed B:failed C:completed D:pending E:pending J:completed run:running",
+        ),
+        (
+            "{\"policy\": \"quorum\"}",
+            "fail B failed No.\n done C 2\n done E 3",
+            "A:completed B:failed C:completed D:pending E:completed J:completed run:running",
+        ),
+        (
+            "{\"minSuccessPercent\": 60}",
+            "done C 2\n fail B failed No.\n done E 3",
+            "A:completed B:failed C:completed D:pending E:completed J:completed run:running",
+        ),
+        (
+            "{\"policy\": \"quorum\"}",
+            "fail B failed No.\n fail C failed Nor.\n done E 3\n expect reason 2 of 3 branches of `J` failed.",
+            "A:completed B:failed C:failed E:completed J:on_hold run:paused",
+        ),
+        // Where all are wanted, what failed is on hold and can be tried again.
+        (
+            "{}",
+            "fail B failed No.\n expect reason No.",
+            "A:completed B:on_hold C:pending E:pending run:paused",
+        ),
+    ] {
+        let workflow = with(three, &[("J", config)]);
+        check(&workflow, &format!("done A 1\n {script}"), expected);
+    }
+    // Only what lies in a branch counts as one.
+    let any = with(three, &[("J", "{\"policy\": \"any\"}")]);
+    check(&any, "fail A failed No.", "A:on_hold run:paused");
+    let after = with(
+        "A[One] --> B[b] & C[c]\n B --> J[Join]\n C --> J\n J --> D[d] & E[e]\n D --> K[Join]\n E --> K\n K --> F[f]",
+        &[("J", "{\"prompt\": \"x\"}"), ("K", "{\"policy\": \"any\"}")],
+    );
+    check(
+        &after,
+        "done A 1\n done B 1\n done C 1\n fail J failed No.",
+        "A:completed B:completed C:completed J:on_hold run:paused",
+    );
+    check(
+        &after,
+        "done A 1\n done B 1\n done C 1\n done J 1\n fail D failed No.\n done E 1",
+        "A:completed B:completed C:completed D:failed E:completed F:pending J:completed K:completed run:running",
+    );
+    // What came together at one join is one branch of the next.
+    let nested = with(
+        "A[One] --> B[b] & C[c] & E[e]\n B --> J[Join]\n C --> J\n J --> K[Join]\n E --> K\n K --> F[f]",
+        &[("J", "{\"prompt\": \"x\"}"), ("K", "{\"policy\": \"any\"}")],
+    );
+    check(
+        &nested,
+        "done A 1\n done B 1\n done C 1\n fail J failed No.\n done E 1",
+        "A:completed B:completed C:completed E:completed F:pending J:failed K:completed run:running",
+    );
+}
+
+#[test]
+fn a_join_says_how_many_branches_it_lacks() {
+    let workflow = with(FORK, &[("J", "{\"policy\": \"quorum\", \"minCount\": 3}")]);
+    check(
+        &workflow,
+        "done A 1\n done B 2\n done C 3\n expect reason `J` wants 3 branches to succeed, and only 2 came.",
+        "A:completed B:completed C:completed J:on_hold run:paused",
     );
 }

@@ -86,7 +86,7 @@ fn a_persons_answer_must_fit_the_schema() {
 #[test]
 fn a_persons_task_has_a_time_limit_too() {
     for (rule, expected) in [
-        ("hold", "A:on_hold run:running"),
+        ("hold", "A:on_hold run:paused"),
         ("fail", "A:on_hold run:paused"),
         ("continue", "A:completed B:pending run:running"),
     ] {
@@ -158,4 +158,128 @@ fn what_a_reply_says_besides_is_kept_with_its_task() {
             if *of == task && message == "`{{nobody}}` leads nowhere.")
     });
     assert!(warned, "a path that leads nowhere is a warning on the task");
+}
+
+#[test]
+fn a_persons_time_limit_takes_the_error_edge_only_where_it_says_so_and_never_approves() {
+    for (rule, script, expected) in [
+        ("{\"timeout\": \"2s\"}", "", "P:on_hold run:paused"),
+        (
+            "{\"timeout\": \"2s\", \"onTimeout\": \"fail\"}",
+            "expect P failure Nobody did `P` within its timeout.",
+            "P:failed X:pending run:running",
+        ),
+        (
+            "{\"timeout\": \"2s\", \"onTimeout\": \"continue\"}",
+            "expect P output {\"timedOut\": true}\n expect decided Q>N",
+            "N:pending P:completed run:running",
+        ),
+        // Who is late may answer all the same.
+        (
+            "{\"timeout\": \"2s\"}",
+            "answer P {\"approved\": true}",
+            "M:pending P:completed run:running",
+        ),
+    ] {
+        let workflow = with(
+            "P(Approve) --> Q{?}\n Q -->|\"output.approved\"| M[Merge]\n Q -->|default| N[Not]\n P -->|onError| X[Tell]",
+            &[("P", rule)],
+        );
+        check(&workflow, &format!("wait 2000\n fire\n {script}"), expected);
+    }
+}
+
+#[test]
+fn what_took_too_long_pauses_the_run_when_nothing_else_is_left() {
+    let workflow = with(
+        "A(Approve) --> B[Then]\n C[Other] --> D[More]",
+        &[("A", "{\"timeout\": \"1s\"}")],
+    );
+    check(
+        &workflow,
+        "wait 1000\n fire",
+        "A:on_hold C:pending run:running",
+    );
+    check(
+        &workflow,
+        "wait 1000\n fire\n done C 1\n done D 1\n expect reason Nobody did `A` within its timeout.",
+        "A:on_hold C:completed D:completed run:paused",
+    );
+    check(
+        &workflow,
+        "wait 1000\n fire\n done C 1\n done D 1\n answer A 1",
+        "A:completed B:pending C:completed D:completed run:running",
+    );
+    check(
+        &workflow,
+        "wait 1000\n fire\n done C 1\n done D 1\n resume",
+        "A:pending C:completed D:completed run:running",
+    );
+    // One of two is answered: what follows is worked on.
+    let two = with(
+        "A(a) --> B[Then]\n C(c) --> D[More]",
+        &[
+            ("A", "{\"timeout\": \"1s\"}"),
+            ("C", "{\"timeout\": \"1s\"}"),
+        ],
+    );
+    check(
+        &two,
+        "wait 1000\n fire\n answer C 1\n done D 1",
+        "A:on_hold C:completed D:completed run:paused",
+    );
+}
+
+#[test]
+fn both_forms_of_a_reply_are_read_from_people_and_everything_else_is_the_output() {
+    let workflow = "graph TD\n A(Say) --> B[Then]";
+    let sections = |status: &str, next: &str| {
+        format!(
+            "## Status\\n{status}\\n## Summary\\nSo.\\n## Output\\n{{\\\"n\\\": 1}}\\n## Next Action\\n{next}"
+        )
+    };
+    for (answer, script, expected) in [
+        (
+            format!("\"{}\"", sections("SUCCESS", "COMPLETE")),
+            "expect A output {\"n\": 1}",
+            "A:completed B:pending run:running",
+        ),
+        (
+            format!("\"{}\"", sections("FAILED", "COMPLETE")),
+            "expect reason FAILED: So.",
+            "A:failed run:failed",
+        ),
+        (
+            format!("\"{}\"", sections("BLOCKED", "COMPLETE")),
+            "expect A hold asked",
+            "A:on_hold run:running",
+        ),
+        (
+            "{\"status\": \"SUCCESS\", \"output\": 7, \"next_action\": \"COMPLETE\"}".to_owned(),
+            "expect A output 7",
+            "A:completed B:pending run:running",
+        ),
+        (
+            "{\"status\": \"approved\", \"output\": 7}".to_owned(),
+            "expect A output {\"status\": \"approved\", \"output\": 7}",
+            "A:completed B:pending run:running",
+        ),
+        (
+            "\"## Status\\nfine\"".to_owned(),
+            "expect A output ## Status\nfine",
+            "A:completed B:pending run:running",
+        ),
+    ] {
+        let mut stage = Stage::new(&[("main", workflow)], json!({}));
+        stage.line(&format!("answer A {answer}"));
+        if !script.contains('\n') {
+            stage.line(script);
+        }
+        assert_eq!(stage.shown(), expected, "{answer}");
+    }
+    check(
+        workflow,
+        "refused bad_output answer A \"## Status\\nWELL\\n## Output\\n1\\n## Next Action\\nCOMPLETE\"",
+        "A:pending run:running",
+    );
 }

@@ -258,7 +258,7 @@ fn branches_beside_the_one_that_is_run_again_keep_what_they_gave() {
     let fork = "A[One] --> B[Left] & C[Right]\n B --> J[Join both]\n C --> J\n J --> D[Then]";
     let both = |results: &str| {
         format!(
-            "{{\"results\": {results}, \"failed\": [], \"counts\": {{\"total\": 2, \"succeeded\": 2, \"failed\": 0, \"skipped\": 0}}}}"
+            "{{\"results\": {results}, \"steps\": [\"B\", \"C\"], \"failed\": [], \"counts\": {{\"total\": 2, \"succeeded\": 2, \"failed\": 0, \"skipped\": 0}}}}"
         )
     };
     let workflow = format!("graph TD\n {fork}");

@@ -258,6 +258,7 @@ impl Stage {
             "lost" => {
                 let end = ChildEnd::Failed {
                     message: more.to_owned(),
+                    class: None,
                 };
                 let child = RunId::child_of(&task, self.memory.tasks[&task].fence);
                 Command::ChildEnded { task, child, end }

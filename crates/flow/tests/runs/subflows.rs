@@ -42,6 +42,99 @@ fn a_child_that_fails_follows_the_error_rule_of_its_step() {
 }
 
 #[test]
+fn a_failure_in_a_child_reaches_the_step_that_started_it() {
+    let failing = "done A 1\n fire\n fail @1/X exit Exit 3.\n fire";
+    for (config, diagram, script, expected) in [
+        // Without a rule, both wait for a person, and resuming the parent goes on in the child.
+        (
+            "{}",
+            "",
+            "expect S hold child",
+            "A:completed S:on_hold run:paused @1/X:on_hold @1/run:paused",
+        ),
+        (
+            "{}",
+            "",
+            "resume\n fire\n done @1/X 5\n fire\n expect S output 5",
+            "A:completed B:pending S:completed run:running @1/X:completed @1/run:completed",
+        ),
+        // Whoever goes on in the child goes on in the parent.
+        (
+            "{}",
+            "",
+            "retry @1/X\n fire",
+            "A:completed S:waiting run:running @1/X:pending @1/run:running",
+        ),
+        (
+            "{}",
+            "",
+            "answer @1/X 7\n fire\n expect S output 7",
+            "A:completed B:pending S:completed run:running @1/X:completed @1/run:completed",
+        ),
+        // A new child, or an answer in its place, ends the one that failed.
+        (
+            "{}",
+            "",
+            "retry S\n fire",
+            "A:completed S:waiting run:running @1/X:cancelled @1/run:failed @2/X:pending @2/run:running",
+        ),
+        (
+            "{}",
+            "",
+            "answer S 7\n fire",
+            "A:completed B:pending S:completed run:running @1/X:cancelled @1/run:failed",
+        ),
+        (
+            "{}",
+            "\n S -->|onError| Y[Mend]",
+            "expect S failure Exit 3.",
+            "A:completed S:failed Y:pending run:running @1/X:cancelled @1/run:failed",
+        ),
+        (
+            "{\"retry\": {\"attempts\": 2, \"delay\": \"1s\"}}",
+            "",
+            "wait 1000\n fire\n done @2/X 5\n fire\n expect S output 5",
+            "A:completed B:pending S:completed run:running @1/X:cancelled @1/run:failed @2/X:completed @2/run:completed",
+        ),
+        (
+            "{\"retry\": {\"attempts\": 2, \"delay\": \"1s\"}}",
+            "",
+            "wait 1000\n fire\n fail @2/X exit Exit 4.\n fire\n expect S hold child",
+            "A:completed S:on_hold run:paused @1/X:cancelled @1/run:failed @2/X:on_hold @2/run:paused",
+        ),
+        (
+            "{\"fallbackAssigneeId\": \"ann\"}",
+            "",
+            "expect S assignee ann\n expect S hold failed\n expect reason Exit 3.",
+            "A:completed S:on_hold run:paused @1/X:cancelled @1/run:failed",
+        ),
+        (
+            "{\"failFast\": true}",
+            "",
+            "expect reason Exit 3.",
+            "A:completed S:failed run:failed @1/X:cancelled @1/run:failed",
+        ),
+        (
+            "{}",
+            "",
+            "cancel\n fire",
+            "A:completed S:cancelled run:cancelled @1/X:cancelled @1/run:cancelled",
+        ),
+    ] {
+        let workflow = with(
+            &format!("A[One] --> S[[Run: child]] --> B[Then]{diagram}"),
+            &[("S", config)],
+        );
+        check_with(
+            &[("main", &workflow), ("child", CHILD)],
+            json!({}),
+            &format!("{failing}\n {script}"),
+            expected,
+        );
+    }
+}
+
+#[test]
 fn cancelling_reaches_the_child() {
     let workflow = parent("{}");
     let workflows = [("main", workflow.as_str()), ("child", CHILD)];
@@ -66,7 +159,7 @@ fn runs_do_not_stand_deeper_than_they_may() {
         &[("main", &workflow)],
         json!({}),
         "fire",
-        "S:waiting run:running @1/S:waiting @1/run:running @2/S:on_hold @2/run:paused",
+        "S:on_hold run:paused @1/S:on_hold @1/run:paused @2/S:on_hold @2/run:paused",
     );
 }
 
@@ -89,9 +182,9 @@ fn a_child_that_fails_or_is_cancelled_takes_the_error_edge() {
     check_with(
         &workflows,
         json!({}),
-        "done A 1\n fire\n fail @1/X auth Who?\n reject @1/X Who?\n fire
+        "done A 1\n fire\n fail @1/X auth Who?\n fire
          expect S output {\"error\": {\"class\": \"child\", \"message\": \"Who?\", \"step\": \"S\", \"attempts\": 0}, \"output\": null}",
-        "A:completed S:failed X:pending run:running @1/X:failed @1/run:failed",
+        "A:completed S:failed X:pending run:running @1/X:cancelled @1/run:failed",
     );
     check_with(
         &workflows,

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use flow::engine::{
-    Action, Command, Due, ItemStatus, Move, Pause, RunStatus, TaskKind, TaskRow, TaskStatus,
+    Action, Command, Due, HoldKind, ItemStatus, Move, Pause, RunStatus, TaskKind, TaskRow,
+    TaskStatus,
 };
 use flow::{Memory, Path, RunId, Skeleton, StepId, TaskId, TextHash, Workflow, replay};
 use serde_json::json;
@@ -181,10 +182,24 @@ impl Law {
             .filter(|task| !task.status.is_terminal())
             .collect();
         assert_eq!(row.active as usize, active.len(), "{run} counts wrong");
+        let overdue = active.iter().filter(|task| task.is_overdue()).count();
+        assert_eq!(
+            row.overdue as usize, overdue,
+            "{run} counts what is overdue wrong"
+        );
         match row.status {
             RunStatus::Running => {
                 assert!(!active.is_empty(), "{run} runs and has nothing to do");
                 assert!(row.pause.is_none() && row.reason.is_none(), "{run}");
+                let is_stuck = |task: &&TaskRow| {
+                    task.is_overdue()
+                        || matches!(task.kind, TaskKind::Foreach | TaskKind::Join)
+                            && task.status == TaskStatus::Waiting
+                };
+                assert!(
+                    !active.iter().all(is_stuck),
+                    "{run} is stuck and not paused"
+                );
             }
             RunStatus::Paused => {
                 assert!(row.reason.is_some(), "{run} is paused for no reason");
@@ -195,7 +210,13 @@ impl Law {
             _ => assert!(active.is_empty(), "{run} ended too early"),
         }
         if let Some(parent) = row.parent.as_ref().filter(|_| !row.status.is_terminal()) {
-            let waits = memory.tasks[parent].status == TaskStatus::Waiting;
+            let above = &memory.tasks[parent];
+            let is_held = above
+                .hold
+                .as_ref()
+                .is_some_and(|hold| hold.kind == HoldKind::Child);
+            let waits = above.status == TaskStatus::Waiting
+                || (above.status == TaskStatus::OnHold && is_held);
             let told = memory
                 .timers
                 .contains_key(&(run.clone(), "cancel".to_owned()));

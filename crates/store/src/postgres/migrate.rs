@@ -9,7 +9,7 @@ use sqlx::postgres::PgConnection;
 use super::fault::Fault;
 use crate::error::{Error, Kind, Result};
 
-const STEPS: [(i64, &str, &str); 5] = [
+const STEPS: [(i64, &str, &str); 6] = [
     (
         1,
         "workflows",
@@ -23,6 +23,7 @@ const STEPS: [(i64, &str, &str); 5] = [
         include_str!("migrations/0004_fewer_rows.sql"),
     ),
     (5, "looking", include_str!("migrations/0005_looking.sql")),
+    (6, "calls", include_str!("migrations/0006_calls.sql")),
 ];
 
 /// Beside tables of other programs, which may be counted in a table of the usual name.

@@ -43,7 +43,8 @@ impl Rows {
              tags AS (DELETE FROM workflow_tags USING (SELECT tag, created_ms, id \
              FROM workflow_runs, json_array_elements_text(body::json -> 'tags') AS tag \
              WHERE id = ANY($1)) AS old WHERE workflow_tags.tag = old.tag \
-             AND workflow_tags.created_ms = old.created_ms AND workflow_tags.run = old.id) \
+             AND workflow_tags.created_ms = old.created_ms AND workflow_tags.run = old.id), \
+             calls AS (DELETE FROM workflow_calls WHERE run = ANY($1)) \
              DELETE FROM workflow_events WHERE run = ANY($1)";
         const RUNS: &str = "DELETE FROM workflow_runs WHERE id = ANY($1)";
         let (first, beyond): (Vec<String>, Vec<String>) = runs.iter().map(columns::places).unzip();

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use flow::engine::{
-    Changes, Event, Found, GroupRow, ItemRow, Lookup, Notice, Place, RunRow, RunStatus, TaskRow,
-    TimerRow,
+    CallRow, Changes, Event, Found, GroupRow, ItemRow, Lookup, Notice, Place, RunRow, RunStatus,
+    TaskRow, TimerRow,
 };
 use flow::{Claim, Path, RunId, TaskId, TextHash, Which};
 use serde::Deserialize;
@@ -375,6 +375,12 @@ impl Shelf for Rows {
     }
 
     /// No number is left out, so that it can be told where the last page ends at the latest.
+    async fn calls(&mut self, task: &TaskId) -> Result<Vec<CallRow>> {
+        let sql = "SELECT body FROM workflow_calls WHERE run = $1 AND task = $2 ORDER BY seq";
+        let values = Values::of(task.run.as_str()).and(task.to_string());
+        self.many(sql, values).await
+    }
+
     async fn events(&mut self, run: &RunId, after: u64, max: usize) -> Result<Vec<Event>> {
         let sql = "SELECT body FROM workflow_events WHERE run = $1 AND seq > $2 AND seq < $3 \
                    ORDER BY seq";

@@ -89,7 +89,8 @@ impl Rows {
             .and(list(pages.iter().map(|page| page.seq)))
             .and(list(pages.into_iter().map(|page| page.body)))
             .and(self.bodies(&changes.notices)?);
-        Ok((self.add_lists(values, changes), witness))
+        let values = self.add_lists(values, changes);
+        Ok((self.add_calls(values, changes)?, witness))
     }
 
     /// What lists are read by, beside the rows themselves.
@@ -104,6 +105,15 @@ impl Rows {
             .and(list(tags.iter().map(|(_, tag)| self.scribe.text(tag))))
             .and(numbers(tags.iter().map(|(row, _)| row.created_ms)))
             .and(strings(tags.iter().map(|(row, _)| &row.id)))
+    }
+
+    fn add_calls(&mut self, values: Values, changes: &Changes) -> Result<Values> {
+        let calls = &changes.calls;
+        Ok(values
+            .and(list(calls.iter().map(|row| row.task.run.as_str())))
+            .and(numbers(calls.iter().map(|row| row.seq)))
+            .and(strings(calls.iter().map(|row| &row.task)))
+            .and(self.bodies(calls)?))
     }
 
     fn add_runs(&mut self, values: Values, changes: &Changes) -> Result<Values> {
@@ -287,7 +297,10 @@ macro_rules! put {
             "), tags AS (INSERT INTO workflow_tags (tag, created_ms, run) \
              SELECT * FROM unnest($41::text[], $42::bigint[], $43::text[])",
             $if,
-            " ON CONFLICT DO NOTHING) "
+            " ON CONFLICT DO NOTHING), calls AS (INSERT INTO workflow_calls (run, seq, task, body) \
+             SELECT * FROM unnest($44::text[], $45::bigint[], $46::text[], $47::text[])",
+            $if,
+            ") "
         )
     };
 }
@@ -298,10 +311,10 @@ macro_rules! put_if {
         put!(
             known,
             "held AS (SELECT held.id FROM workflow_runs AS held \
-             JOIN unnest($44::text[], $45::bigint[]) AS known (id, seq) ON held.id = known.id \
+             JOIN unnest($48::text[], $49::bigint[]) AS known (id, seq) ON held.id = known.id \
              WHERE (held.body::json ->> 'seq')::bigint = known.seq \
              ORDER BY held.id FOR UPDATE OF held), \
-             same AS (SELECT count(*) = cardinality($44::text[]) AS same FROM held), ",
+             same AS (SELECT count(*) = cardinality($48::text[]) AS same FROM held), ",
             " WHERE (SELECT same FROM same)",
             " AND (SELECT same FROM same)"
         )

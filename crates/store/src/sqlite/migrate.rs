@@ -12,7 +12,7 @@ use crate::error::{Error, Kind, Result};
 /// `DRWL`: tells our files from others' that are SQLite too.
 const APPLICATION_ID: i32 = 0x4452_574c;
 
-const STEPS: [(i64, &str, &str); 6] = [
+const STEPS: [(i64, &str, &str); 7] = [
     (1, "agent", include_str!("migrations/0001_agent.sql")),
     (2, "builds", include_str!("migrations/0002_builds.sql")),
     (
@@ -23,6 +23,7 @@ const STEPS: [(i64, &str, &str); 6] = [
     (4, "people", include_str!("migrations/0004_people.sql")),
     (5, "access", include_str!("migrations/0005_access.sql")),
     (6, "looking", include_str!("migrations/0006_looking.sql")),
+    (7, "calls", include_str!("migrations/0007_calls.sql")),
 ];
 
 pub(super) async fn run(connection: &mut SqliteConnection, fault: &Fault<'_>) -> Result<()> {

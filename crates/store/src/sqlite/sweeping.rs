@@ -39,9 +39,10 @@ const BY_PLACE: [&str; 3] = [
         ")"
     ),
 ];
-const BY_RUN: [&str; 5] = [
+const BY_RUN: [&str; 6] = [
     "DELETE FROM workflow_timers WHERE run IN (SELECT value FROM json_each($1))",
     "DELETE FROM workflow_events WHERE run IN (SELECT value FROM json_each($1))",
+    "DELETE FROM workflow_calls WHERE run IN (SELECT value FROM json_each($1))",
     "DELETE FROM workflow_notices WHERE run IN (SELECT value FROM json_each($1))",
     "DELETE FROM workflow_tags WHERE (tag, created_ms, run) IN \
      (SELECT tag.value, runs.created_ms, runs.id FROM json_each($1) AS wanted \

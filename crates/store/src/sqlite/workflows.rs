@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use flow::engine::{
-    Changes, Event, Found, GroupRow, ItemRow, Lookup, Notice, Place, RunRow, RunStatus, TaskRow,
-    TimerRow,
+    CallRow, Changes, Event, Found, GroupRow, ItemRow, Lookup, Notice, Place, RunRow, RunStatus,
+    TaskRow, TimerRow,
 };
 use flow::{Claim, Path, RunId, TaskId, TextHash, Which};
 use serde::Serialize;
@@ -396,6 +396,18 @@ impl Shelf for Rows {
             None => statement,
         };
         let found = statement.fetch_all(&mut self.connection).await;
+        let bodies: Vec<String> = found.map_err(|cause| self.fault().of(&cause))?;
+        bodies.iter().map(|body| self.read(body)).collect()
+    }
+
+    async fn calls(&mut self, task: &TaskId) -> Result<Vec<CallRow>> {
+        let found = sqlx::query_scalar(
+            "SELECT body FROM workflow_calls WHERE run = $1 AND task = $2 ORDER BY seq",
+        )
+        .bind(task.run.as_str())
+        .bind(task.to_string())
+        .fetch_all(&mut self.connection)
+        .await;
         let bodies: Vec<String> = found.map_err(|cause| self.fault().of(&cause))?;
         bodies.iter().map(|body| self.read(body)).collect()
     }

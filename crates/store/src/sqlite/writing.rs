@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::task::Poll;
 
 use flow::RunId;
-use flow::engine::{Changes, Event, GroupRow, ItemRow, Notice, RunRow, TaskRow, TimerRow};
+use flow::engine::{CallRow, Changes, Event, GroupRow, ItemRow, Notice, RunRow, TaskRow, TimerRow};
 use serde::Serialize;
 use sqlx::AssertSqlSafe;
 use sqlx::query::Query;
@@ -83,6 +83,7 @@ enum Entry<'c> {
     Timer(&'c TimerRow),
     Event(&'c Event),
     Tag(&'c RunRow, &'c str),
+    Call(&'c CallRow),
     Notice(&'c Notice),
     GoneNotice(u64),
 }
@@ -105,6 +106,7 @@ impl<'c> Load<'c> {
         let timers = changes.timers.iter().filter_map(|(_, row)| row.as_deref());
         load.add(TIMERS, timers.map(Entry::Timer));
         load.add(EVENTS, changes.events.iter().map(Entry::Event));
+        load.add(CALLS, changes.calls.iter().map(Entry::Call));
         load.add(NOTICES, changes.notices.iter().map(Entry::Notice));
         load
     }
@@ -208,6 +210,12 @@ impl Clerk {
                 values.extend([Value::Text(tag), Value::of(row.created_ms), text(&row.id)]);
             }
             Entry::Notice(row) => values.extend([text(&row.run), self.body(row)?]),
+            Entry::Call(row) => values.extend([
+                text(&row.task.run),
+                Value::of(row.seq),
+                text(&row.task),
+                self.body(row)?,
+            ]),
             Entry::GoneNotice(id) => values.push(Value::of(id)),
         }
         Ok(())
@@ -306,6 +314,11 @@ const TIMERS: Target = Target {
 const EVENTS: Target = Target {
     head: "INSERT INTO workflow_events (run, seq, body) VALUES",
     row: "(?, ?, ?)",
+    tail: "",
+};
+const CALLS: Target = Target {
+    head: "INSERT INTO workflow_calls (run, seq, task, body) VALUES",
+    row: "(?, ?, ?, ?)",
     tail: "",
 };
 const NOTICES: Target = Target {

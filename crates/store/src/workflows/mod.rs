@@ -20,7 +20,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use agent::Clock;
-use flow::engine::{Batch, Command, Event, Found, Lookup, Notice, Refusal, RunRow, Start};
+use flow::engine::{Batch, CallRow, Command, Event, Found, Lookup, Notice, Refusal, RunRow, Start};
 use flow::engine::{RunStatus, Stop, TaskRow, TimerRow, view};
 use flow::{Claim, Claimed, Done, Executed, RunId, Store, StoreError, StoreErrorKind, Stored};
 use flow::{TaskId, TextHash, Thrown, Which, Workflow};
@@ -319,6 +319,13 @@ impl<S: Shelf> Store for Workflows<S> {
             }
             let mut shelf = self.reading.lock().await;
             Ok(shelf.events(run, after, max).await?)
+        })
+    }
+
+    fn calls<'a>(&'a self, task: &'a TaskId) -> Stored<'a, Vec<CallRow>> {
+        Box::pin(async move {
+            let mut shelf = self.reading.lock().await;
+            Ok(shelf.calls(task).await?)
         })
     }
 

@@ -3,8 +3,8 @@
 use std::future::Future;
 
 use flow::engine::{
-    Changes, Event, Found, GroupRow, ItemRow, Lookup, Notice, Place, RunRow, RunStatus, TaskRow,
-    TimerRow,
+    CallRow, Changes, Event, Found, GroupRow, ItemRow, Lookup, Notice, Place, RunRow, RunStatus,
+    TaskRow, TimerRow,
 };
 use flow::{Claim, RunId, TaskId, TextHash, Which};
 
@@ -144,6 +144,9 @@ pub(crate) trait Shelf: Send + 'static {
         which: Which,
         max: usize,
     ) -> impl Future<Output = Result<Vec<TaskRow>>> + Send;
+
+    /// The first one first.
+    fn calls(&mut self, task: &TaskId) -> impl Future<Output = Result<Vec<CallRow>>> + Send;
 
     fn events(
         &mut self,

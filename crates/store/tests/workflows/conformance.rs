@@ -54,6 +54,14 @@ const CASES: &[Case] = &[
         runs: "completed",
     },
     Case {
+        name: "what a reply says besides is kept",
+        sources: &[("main", CHAIN)],
+        script: "done A 1
+                 done B 2
+                 answer C {\"status\": \"SUCCESS\", \"summary\": \"Did it.\", \"output\": 3, \"next_action\": \"COMPLETE\"}",
+        runs: "completed",
+    },
+    Case {
         name: "an attempt that fails is tried again, and what fails for good waits for a person",
         sources: &[("main", ONE)],
         script: "fail A failed

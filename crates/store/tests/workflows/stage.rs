@@ -183,7 +183,10 @@ impl Stage {
             }
             "lost" => {
                 let message = more.to_owned();
-                let end = ChildEnd::Failed { message };
+                let end = ChildEnd::Failed {
+                    message,
+                    class: None,
+                };
                 let task = self.task(name);
                 let child = RunId::child_of(&task, 1);
                 Command::ChildEnded { task, child, end }
@@ -324,6 +327,16 @@ impl Stage {
             assert_eq!(timeless(&events), timeless(&self.memory.events[run]));
             let skeleton = Skeleton::of(&self.memory, run).unwrap();
             assert_eq!(replay(&events).unwrap(), skeleton);
+            for task in self.memory.tasks.keys().filter(|task| task.run == *run) {
+                let kept = self.memory.calls.iter().filter(|row| row.task == *task);
+                let kept: Vec<_> = kept.map(|row| (row.seq, &row.call.summary)).collect();
+                let calls = self.store.calls(task).await.unwrap();
+                let calls: Vec<_> = calls
+                    .iter()
+                    .map(|row| (row.seq, &row.call.summary))
+                    .collect();
+                assert_eq!(calls, kept);
+            }
             let after = self.store.events(run, 1, 1).await.unwrap();
             assert_eq!(after.first(), events.get(1));
             self.compare_tasks(run).await;

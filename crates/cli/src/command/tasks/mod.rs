@@ -57,7 +57,23 @@ pub(crate) fn named(loom: &Loom, name: &str) -> Result<TaskRow, Trouble> {
     let known: Vec<String> = tasks.iter().map(|task| place(&task.id)).collect();
     let wanted_place = place(&wanted);
     let workflow = loom.workflow(&run)?;
-    let is_step = workflow.step(&wanted.step).is_some();
+    let step = workflow.step(&wanted.step);
+    if step.is_some_and(|step| step.step_type == flow::StepType::Decision) {
+        let before = workflow
+            .edges()
+            .iter()
+            .filter(|edge| edge.to == wanted.step);
+        let before: Vec<String> = before
+            .map(|edge| format!("`{}/{}`", run.id, edge.from))
+            .collect();
+        let message = format!(
+            "`{}` is a decision, which is taken when the step before it ends and has no task of its own",
+            wanted.step
+        );
+        let hint = format!("name the step before it: {}", before.join(", "));
+        return Err(Trouble::failed("E_NOT_FOUND", message).hint(hint));
+    }
+    let is_step = step.is_some();
     let hint = match app::nearest(&wanted_place, known.iter().map(String::as_str)) {
         _ if is_step && !tasks.iter().any(|task| task.id.step == wanted.step) => {
             format!("the run has not come to `{}`", wanted.step)

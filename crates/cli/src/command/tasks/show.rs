@@ -1,7 +1,10 @@
 //! `drawloom tasks show`: one task: what is asked, how it stands, who tried, what it gave.
 
-use app::workflows::Attempt;
+use app::workflows::{Attempt, Loom};
 use clap::Args;
+use flow::TaskId;
+use flow::engine::{CallRow, What};
+use flow::layers::joined;
 use serde_json::{Value, json};
 
 use crate::command::workflow::{Keeping, how_to_answer};
@@ -28,10 +31,19 @@ impl Show {
         let loom = self.keeping.look(session)?;
         let task = loom.task(&self.task)?;
         let attempts = loom.attempts(&task.id)?;
+        let calls = loom.calls(&task.id)?;
+        let warnings = warnings(&loom, &task.id)?;
+        let layers = match task.status.is_terminal() {
+            true => Vec::new(),
+            false => loom.layers(&task)?.layers,
+        };
         if self.json {
             let attempts: Vec<Value> = attempts.iter().map(document).collect();
             let prompt = loom.prompt(&task)?;
-            output::json(&json!({ "task": task, "prompt": prompt, "attempts": attempts }))?;
+            output::json(&json!({
+                "task": task, "prompt": prompt, "layers": layers, "attempts": attempts,
+                "calls": calls, "warnings": warnings,
+            }))?;
             return Ok(Exit::Done);
         }
         let mut text = match task.status.is_terminal() {
@@ -54,6 +66,15 @@ impl Show {
             let rows: Vec<Vec<String>> = attempts.iter().map(row).collect();
             text.push_str(&format!("\nattempts\n{}", table::render(&rows).trim_end()));
         }
+        for warning in &warnings {
+            text.push_str(&format!("\nwarning: {warning}"));
+        }
+        for call in &calls {
+            text.push_str(&called(call));
+        }
+        if calls.is_empty() && !layers.is_empty() {
+            text.push_str(&format!("\nprompt\n{}", indented(&joined(&layers))));
+        }
         if let Some(output) = &task.output {
             text.push_str(&format!("\noutput {output:#}"));
         }
@@ -63,6 +84,57 @@ impl Show {
         output::styled(&output::harmless(&format!("{text}\n")))?;
         Ok(Exit::Done)
     }
+}
+
+/// What a person should know about a task and nobody has to act on.
+fn warnings(loom: &Loom, task: &TaskId) -> Result<Vec<String>, Trouble> {
+    let events = loom.events(&task.run)?.into_iter();
+    let warned = events.filter_map(|event| match event.what {
+        What::Warned {
+            task: Some(of),
+            message,
+        } if of == *task => Some(message),
+        _ => None,
+    });
+    Ok(warned.collect())
+}
+
+/// What was said in one attempt.
+fn called(row: &CallRow) -> String {
+    let call = &row.call;
+    let by = call.by.as_deref().unwrap_or("-");
+    let took = call.ended_ms.saturating_sub(call.begun_ms) as f64 / 1_000.0;
+    let mut text = format!(
+        "\nattempt {} by {by}, {took:.1} s, {} tokens in, {} out",
+        row.attempt, call.usage.input_tokens, call.usage.output_tokens
+    );
+    if let Some(summary) = &call.summary {
+        text.push_str(&format!("\n  summary: {}", shown(summary)));
+    }
+    if let Some(confidence) = call.confidence {
+        text.push_str(&format!("\n  confidence: {confidence}"));
+    }
+    if !call.suggested_tags.is_empty() {
+        text.push_str(&format!(
+            "\n  suggested tags: {}",
+            call.suggested_tags.join(", ")
+        ));
+    }
+    if let Some(stage) = &call.suggested_next_stage {
+        text.push_str(&format!("\n  suggested next stage: {}", shown(stage)));
+    }
+    if !call.layers.is_empty() {
+        text.push_str(&format!("\n  prompt\n{}", indented(&joined(&call.layers))));
+    }
+    for reply in &call.replies {
+        text.push_str(&format!("\n  reply\n{}", indented(reply)));
+    }
+    text
+}
+
+fn indented(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
+    lines.join("\n")
 }
 
 fn document(attempt: &Attempt) -> Value {

@@ -77,7 +77,7 @@ pub(crate) fn settle(
         };
         match standing {
             Standing::Going => {}
-            Standing::Paused(row) => return Err(paused(&row)),
+            Standing::Paused(row) => return Err(paused(loom, (&row, run), form)?),
             Standing::Ended(row) => return report(loom, &row, form),
             Standing::Waiting(tasks) => {
                 let is_answered =
@@ -134,11 +134,46 @@ fn report(loom: &Loom, row: &RunRow, form: Form) -> Result<Exit, Trouble> {
     }
 }
 
-fn paused(row: &RunRow) -> Trouble {
+/// Says why a run is paused and what lets it go on; the run may be a child of the one asked about.
+fn paused(loom: &Loom, (row, root): (&RunRow, &RunId), form: Form) -> Result<Trouble, Trouble> {
     let run = &row.id;
-    let reason = row.reason.as_deref().unwrap_or("somebody paused it");
-    Trouble::failed("E_RUN_PAUSED", format!("the run {run} is paused: {reason}"))
-        .hint(format!("`drawloom runs resume {run} --wait` goes on"))
+    let reason = row.reason.as_deref().unwrap_or("a person paused it");
+    let tasks = loom.tasks(Some(run), Which::Active)?;
+    let held: Vec<&TaskRow> = tasks
+        .iter()
+        .filter(|task| task.status == TaskStatus::OnHold)
+        .collect();
+    if form == Form::Json {
+        let listed: Vec<Value> = held.iter().map(|task| listed(loom, task)).collect();
+        let line = json!({
+            "event": "result", "run": root, "status": "paused", "reason": reason, "tasks": listed,
+        });
+        output::data(format!("{line}\n").as_bytes())?;
+    }
+    let hint = match held.first() {
+        // A run keeps the input it was begun with.
+        Some(_) if reason.contains("`input.") => {
+            format!("start it again with the value, and `drawloom runs cancel {root}`")
+        }
+        Some(task) => format!(
+            "`drawloom tasks show {}` shows it; when the cause is gone, `drawloom runs resume {root} --wait` tries again",
+            task.id
+        ),
+        None => format!("`drawloom runs resume {root} --wait` goes on"),
+    };
+    let what = match held.first() {
+        Some(task) => format!("{} is on hold: {reason}", task.id),
+        None => format!("the run {run} is paused: {reason}"),
+    };
+    Ok(Trouble::failed("E_RUN_PAUSED", what).hint(hint))
+}
+
+/// A task as machines read it.
+fn listed(loom: &Loom, task: &TaskRow) -> Value {
+    json!({
+        "id": task.id, "status": task.status, "hold": task.hold,
+        "assignee": task.assignee, "prompt": loom.prompt(task).unwrap_or_default(),
+    })
 }
 
 /// Whether a person is wanted for their answer, and not for mending something.
@@ -155,34 +190,9 @@ pub(crate) fn is_for_people(task: &TaskRow) -> bool {
 /// Says who has to do what, and how.
 fn waits(loom: &Loom, (tasks, run): (&[TaskRow], &RunId), form: Form) -> Result<Exit, Trouble> {
     if form == Form::Json {
-        let listed: Vec<Value> = tasks
-            .iter()
-            .map(|task| {
-                json!({
-                    "id": task.id, "status": task.status, "hold": task.hold,
-                    "assignee": task.assignee, "prompt": loom.prompt(task).unwrap_or_default(),
-                })
-            })
-            .collect();
+        let listed: Vec<Value> = tasks.iter().map(|task| listed(loom, task)).collect();
         let line = json!({ "event": "result", "run": run, "status": "waiting", "tasks": listed });
         output::data(format!("{line}\n").as_bytes())?;
-    }
-    if !tasks.iter().any(is_for_people) {
-        let first = tasks.first();
-        let reason = first.and_then(|task| task.hold.as_ref());
-        let reason = reason.map_or("a task is on hold", |hold| hold.reason.as_str());
-        let id = first.map(|task| task.id.to_string()).unwrap_or_default();
-        return Err(
-            Trouble::failed("E_RUN_PAUSED", format!("{id} is on hold: {reason}")).hint(match reason {
-                // A run keeps the input it was begun with.
-                reason if reason.contains("`input.") => {
-                    format!("begin it anew with the value, and `drawloom runs cancel {run}`")
-                }
-                _ => format!(
-                    "mend it, then `drawloom tasks retry {id}` and `drawloom runs resume {run} --wait`"
-                ),
-            }),
-        );
     }
     if form == Form::Text {
         for task in tasks.iter().filter(|task| is_for_people(task)) {

@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::engine::rows::{GroupRow, ItemRow, Place, Rows, RunRow, TaskRow, TimerRow};
 use crate::engine::status::{RunStatus, TaskStatus};
 use crate::engine::table::Table;
-use crate::engine::{Changes, Event, Notice};
+use crate::engine::{CallRow, Changes, Event, Notice};
 use crate::id::{Path, RunId, TaskId};
 
 /// Something a batch does not know yet.
@@ -79,6 +79,7 @@ pub struct Batch {
     held: HashSet<TaskId>,
     is_overtaken: bool,
     events: Vec<Event>,
+    calls: Vec<CallRow>,
     notices: Vec<Notice>,
 }
 
@@ -204,6 +205,7 @@ impl Batch {
             items,
             timers,
             events,
+            calls,
             notices,
         } = decided;
         for row in runs {
@@ -226,6 +228,7 @@ impl Batch {
             self.timers.set(key, row);
         }
         self.events.extend(events);
+        self.calls.extend(calls);
         self.notices.extend(notices);
     }
 
@@ -271,6 +274,7 @@ impl Batch {
             items: rows(&self.items),
             timers: self.timers.changed(),
             events: self.events.clone(),
+            calls: self.calls.clone(),
             notices: self.notices.clone(),
         }
     }
@@ -291,6 +295,7 @@ impl Batch {
             items: rows(&mut self.items),
             timers: self.timers.flush(),
             events: std::mem::take(&mut self.events),
+            calls: std::mem::take(&mut self.calls),
             notices: std::mem::take(&mut self.notices),
         }
     }

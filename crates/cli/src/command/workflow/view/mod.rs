@@ -161,7 +161,8 @@ impl View {
             failed => format!(", {failed} failed"),
         };
         let (ended, total) = (items.ended, items.total);
-        is_next.then(|| format!("⧉ {}: {ended} of {total} done{failed}", place(group)))
+        // The items of all its groups are counted together, so that it is the step that is named.
+        is_next.then(|| format!("⧉ {}: {ended} of {total} done{failed}", group.step))
     }
 
     fn redraw(&mut self) {

@@ -1,0 +1,72 @@
+//! What was said to whoever did an attempt, and what they said: kept with the run, so that a person can
+//! look up later what a model saw and gave.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::TaskId;
+use crate::layers::Layer;
+
+/// How many bytes of one reply are kept.
+pub const KEPT_REPLY_BYTES_MAX: usize = 1 << 20;
+
+/// One attempt at a task by asking for a reply.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ModelCall {
+    /// Who replied: the name of the model, the command or the person.
+    pub by: Option<String>,
+    /// As they were sent.
+    pub layers: Vec<Layer>,
+    /// As they came, the corrected ones first; the last one is the one that counts.
+    pub replies: Vec<String>,
+    pub summary: Option<String>,
+    pub confidence: Option<f64>,
+    #[serde(default)]
+    pub suggested_tags: Vec<String>,
+    /// Shown to people. Routing never reads it.
+    pub suggested_next_stage: Option<String>,
+    #[serde(default)]
+    pub usage: CallUsage,
+    pub begun_ms: u64,
+    pub ended_ms: u64,
+}
+
+/// What the replies of one attempt took, in tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallUsage {
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+}
+
+/// A kept call. The key is the task's run and `seq`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallRow {
+    pub task: TaskId,
+    /// The number of the run's event that ended the attempt.
+    pub seq: u64,
+    pub attempt: u32,
+    pub call: ModelCall,
+}
+
+impl ModelCall {
+    /// Takes in a reply; what is longer than is kept says so.
+    pub fn add_reply(&mut self, reply: &str) {
+        let kept = crate::expression::head(reply, KEPT_REPLY_BYTES_MAX);
+        let mut kept = kept.to_owned();
+        if kept.len() < reply.len() {
+            kept.push_str(&format!(
+                "\n[{} bytes are more than KEPT_REPLY_BYTES_MAX = {KEPT_REPLY_BYTES_MAX}]",
+                reply.len()
+            ));
+        }
+        self.replies.push(kept);
+    }
+
+    /// Takes in what was read in the last reply.
+    pub fn note(&mut self, reply: &crate::response::Reply) {
+        self.summary = Some(reply.summary.clone()).filter(|summary| !summary.is_empty());
+        self.confidence = reply.confidence;
+        self.suggested_tags.clone_from(&reply.tags);
+        self.suggested_next_stage
+            .clone_from(&reply.suggested_next_stage);
+    }
+}

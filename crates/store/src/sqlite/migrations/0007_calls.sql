@@ -1,0 +1,9 @@
+-- What was said to whoever did an attempt, and what they said. Kept apart from the tasks, because few
+-- look for it and it is long.
+CREATE TABLE workflow_calls (
+    run TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    task TEXT NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (run, seq)
+) STRICT;
