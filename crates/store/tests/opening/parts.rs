@@ -29,23 +29,27 @@ pub(crate) enum Part {
     Pages,
     /// Names, tags and notices that are found by their run.
     Looking,
+    /// What was said in attempts.
+    Calls,
 }
 
 /// By version: the first one brought the first part.
-pub(crate) const IN_SQLITE: [Part; 6] = [
+pub(crate) const IN_SQLITE: [Part; 7] = [
     Part::Agent,
     Part::Builds,
     Part::Workflows,
     Part::People,
     Part::Access,
     Part::Looking,
+    Part::Calls,
 ];
-pub(crate) const IN_POSTGRES: [Part; 5] = [
+pub(crate) const IN_POSTGRES: [Part; 6] = [
     Part::Workflows,
     Part::People,
     Part::Access,
     Part::Pages,
     Part::Looking,
+    Part::Calls,
 ];
 
 const WORKFLOW: &str = "graph TD
@@ -78,6 +82,7 @@ impl Opened {
             Part::Access => fill_access(&*self.views(), &*self.tokens()).await,
             Part::Pages => fill_pages(&*self.workflows().await).await,
             Part::Looking => fill_looking(&*self.workflows().await).await,
+            Part::Calls => fill_calls(&*self.workflows().await).await,
         }
     }
 
@@ -91,6 +96,7 @@ impl Opened {
             Part::Access => find_access(&*self.views(), &*self.tokens()).await,
             Part::Pages => find_pages(&*self.workflows().await).await,
             Part::Looking => find_looking(&*self.queries()).await,
+            Part::Calls => find_calls(&*self.workflows().await).await,
         }
     }
 
@@ -374,4 +380,26 @@ async fn find_looking(queries: &dyn Queries) {
         assert_eq!(listed.len(), 1, "{filter:?}");
         assert_eq!(listed[0].id, RunId::new("r3"));
     }
+}
+
+async fn fill_calls(store: &dyn flow::Store) {
+    let hash = store.keep_workflow("graph TD\n A(Say)\n").await.unwrap();
+    let start = Start::new("r4", json!({}));
+    store.start(&hash, start).await.unwrap().unwrap();
+    let output = json!({
+        "status": "SUCCESS", "summary": "Said it.", "output": 1, "next_action": "COMPLETE",
+    });
+    let answer = Command::Answer {
+        task: "r4/A".parse().unwrap(),
+        by: "ann".to_owned(),
+        answer: Answer::Done { output },
+    };
+    store.execute(answer).await.unwrap().unwrap();
+}
+
+async fn find_calls(store: &dyn flow::Store) {
+    let calls = store.calls(&"r4/A".parse().unwrap()).await.unwrap();
+    assert_eq!(calls.len(), 1);
+    assert_eq!(calls[0].call.summary.as_deref(), Some("Said it."));
+    assert_eq!(calls[0].call.by.as_deref(), Some("ann"));
 }
