@@ -25,7 +25,7 @@ const FILE: &str = ".drawloom/cache/index";
 /// Keeps git from taking the cache in.
 const IGNORE_FILE: &str = ".drawloom/cache/.gitignore";
 /// What the file begins with. Another version of the program reads other facts out of a text.
-const MAGIC: &str = concat!("drawloom index ", env!("CARGO_PKG_VERSION"), " 3\n");
+const MAGIC: &str = concat!("drawloom index ", env!("CARGO_PKG_VERSION"), " 4\n");
 /// The largest cache that is read.
 const CACHE_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// How long a file must have rested before its times tell whether it changed: clocks of file systems

@@ -27,7 +27,7 @@ use crate::RelPath;
 /// The language of a file, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Language {
-    /// TypeScript and JavaScript, with and without JSX.
+    /// TypeScript and JavaScript, with and without JSX, and the scripts of Vue, Svelte and Astro.
     JavaScript,
     /// Rust.
     Rust,
@@ -59,7 +59,8 @@ impl Language {
     #[must_use]
     pub fn of(path: &RelPath) -> Self {
         match path.extension().unwrap_or_default() {
-            "ts" | "tsx" | "mts" | "cts" | "js" | "jsx" | "mjs" | "cjs" => Self::JavaScript,
+            "ts" | "tsx" | "mts" | "cts" | "js" | "jsx" | "mjs" | "cjs" | "vue" | "svelte"
+            | "astro" => Self::JavaScript,
             "rs" => Self::Rust,
             "py" | "pyi" => Self::Python,
             "go" => Self::Go,

@@ -341,3 +341,38 @@ fn what_is_ignored_or_refused_is_no_target() {
         &["a.ts -> b.ts"],
     );
 }
+
+#[test]
+fn components_import_and_are_imported() {
+    check(
+        &[
+            (
+                "main.ts",
+                "import App from './App.vue';\nimport S from './S.svelte';",
+            ),
+            (
+                "App.vue",
+                "<script setup lang=\"ts\">\nimport { contributors } from './contributors';\nimport S from './S.svelte';\n</script>\n<template><S/></template>",
+            ),
+            (
+                "S.svelte",
+                "<script>import { a } from './lib/a.js';</script>",
+            ),
+            (
+                "P.astro",
+                "---\nimport App from './App.vue';\n---\n<App/><script>import './lib/a';</script>",
+            ),
+            ("contributors.ts", "export const contributors = [];"),
+            ("lib/a.js", "export const a = 1;"),
+        ],
+        &[
+            "App.vue -> S.svelte",
+            "App.vue -> contributors.ts",
+            "P.astro -> App.vue",
+            "P.astro -> lib/a.js",
+            "S.svelte -> lib/a.js",
+            "main.ts -> App.vue",
+            "main.ts -> S.svelte",
+        ],
+    );
+}

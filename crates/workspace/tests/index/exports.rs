@@ -283,3 +283,83 @@ fn names_know_what_they_name_and_where() {
         ]
     );
 }
+
+#[test]
+fn commonjs_exports_count_under_other_names() {
+    check(
+        "a.js",
+        "var app = exports = module.exports = {};\napp.init = function () {};\napp.use = 1;",
+        &["init", "use"],
+    );
+    check("a.js", "const self = module.exports;\nself.a = 1;", &["a"]);
+    check(
+        "a.js",
+        "function debug() {}\ndebug.enable = () => {};\nmodule.exports = debug;",
+        &["enable", "export="],
+    );
+    check(
+        "a.js",
+        "Object.assign(module.exports, { a, b() {} }, require('./b'));\nOther.assign(module, { c });",
+        &["a", "b"],
+    );
+    check(
+        "a.js",
+        "const other = require('x');\nother.a = 1;\nexports.b = 2;",
+        &["b"],
+    );
+}
+
+#[test]
+fn comments_of_javascript_define_types() {
+    check(
+        "a.js",
+        "/** @typedef {import('./b').B} B */\n/**\n * @typedef {{\n *   a: number,\n * }} Options\n * @property {string} x\n */\n\
+         /** @callback Done */\n// @typedef {x} No\n/** @typedef {Object} */\nexport const a = 1;",
+        &["B", "Options", "Done", "a"],
+    );
+    check(
+        "a.ts",
+        "/** @typedef {x} No */\nexport const a = 1;",
+        &["a"],
+    );
+}
+
+#[test]
+fn components_export_themselves_and_what_their_scripts_do() {
+    check(
+        "A.vue",
+        "<template><b @click=\"x > 1\">export const no = 1</b></template>\n<script lang=\"ts\">\nexport const a: number = 1;\n</script>\n\
+         <script setup lang=\"ts\">\nimport B from './B.vue';\n</script>\n<style>a { b: c }</style>",
+        &["default", "a"],
+    );
+    check(
+        "A.vue",
+        "<script>\nexport default { name: 'a' };\n</script>",
+        &["default"],
+    );
+    check(
+        "A.svelte",
+        "<script context=\"module\">export function load() {}</script>\n<script lang='ts'>export let name: string;</script>\n<p>{name}</p>",
+        &["default", "load", "name"],
+    );
+    check(
+        "A.astro",
+        "---\nimport B from './B.astro';\nexport const prerender = true;\n---\n<B /><script>export const c = 1;</script>",
+        &["default", "prerender", "c"],
+    );
+    check("A.vue", "<p>no script</p>", &["default"]);
+    check(
+        "A.vue",
+        "<script lang=\"tsx\">export const a = <b/>;",
+        &["default", "a"],
+    );
+}
+
+#[test]
+fn lines_of_a_component_are_those_of_its_file() {
+    let text = "<template>\n  <p>ü</p>\n</template>\n\n<script>\nexport const a = 1;\n</script>\n";
+    let index = index(&[("A.vue", text)]);
+    let exports = &index.file(&path("A.vue")).unwrap().exports;
+    let found = exports.iter().find(|export| export.name == "a").unwrap();
+    assert_eq!(found.line, 6);
+}

@@ -62,7 +62,7 @@ impl<'a> Walk<'_, 'a> {
                 at + 2
             }
             "import" => self.specs(at, Self::import),
-            "func" => self.function(at + 1),
+            "func" if self.begins_statement(at) => self.function(at + 1),
             "type" => self.specs(at, Self::kind_of),
             "var" | "const" => self.specs(at, Self::values),
             _ => tokens.after(at),
@@ -88,6 +88,11 @@ impl<'a> Walk<'_, 'a> {
             inner = tokens.after(inner);
         }
         end
+    }
+
+    /// Whether a declaration may begin here. A `func` elsewhere is a type or a value.
+    fn begins_statement(&self, at: usize) -> bool {
+        at == 0 || self.tokens.mark(at - 1) == b';' || self.begins_spec(at)
     }
 
     /// Whether a line break ended the spec before: not after a comma or an operator.

@@ -1,13 +1,16 @@
 //! TypeScript and JavaScript: exports and imports by the tree of `oxc`, files by `oxc_resolver`.
 //!
 //! `statements` reads what stands at the top of a module, `calls` finds `require`, `import()` and
-//! CommonJS exports wherever they stand (and is left out where a text has none), `resolve` finds the
+//! CommonJS exports wherever they stand (and is left out where a text has none), `typedefs` finds the
+//! types that comments define, `components` the scripts of Vue, Svelte and Astro, `resolve` finds the
 //! files, in what `view` shows of the project.
 
 mod calls;
+mod components;
 mod packages;
 mod resolve;
 mod statements;
+mod typedefs;
 mod view;
 
 use std::cell::RefCell;
@@ -42,7 +45,10 @@ thread_local! {
 pub(super) fn facts(path: &RelPath, text: &str) -> Facts {
     let name = path.file_name().unwrap_or_default();
     ARENA.with_borrow_mut(|arena| {
-        let facts = read(arena, name, text);
+        let facts = match components::Component::of(name) {
+            Some(component) => component.facts(text, |name, script| read(arena, name, script)),
+            None => read(arena, name, text),
+        };
         arena.reset();
         facts
     })
@@ -125,6 +131,9 @@ impl Reading {
         let mut reading = Self::default();
         statements::read(&mut reading, program, is_declaration(name));
         reading.references(text, program);
+        if !program.source_type.is_typescript() {
+            typedefs::read(&mut reading, text, program);
+        }
         calls::read(&mut reading, text, program);
         reading.finish(text)
     }

@@ -140,3 +140,15 @@ fn packages_are_found_by_modules_replacements_and_vendoring() {
         ],
     );
 }
+
+#[test]
+fn the_type_of_a_function_swallows_nothing() {
+    exports(
+        "package a\n\ntype F func(int)\ntype G func(int) error\nvar X func()\nconst K = 1\nvar Chan chan func()\n\
+         func Last() func() { return nil }\ntype M1 map[string]func()\ntype M2 struct{}\nvar H = func() {}\nvar (\n\tI func(int)\n\tJ = func() {}\n)\n\
+         type S struct {\n\tf func()\n}\nfunc (s S) Do(f func()) func() { return f }\nvar V =\n\tfunc() {}\nfunc End() {}\n",
+        &[
+            "F", "G", "X", "K", "Chan", "Last", "M1", "M2", "H", "I", "J", "S", "S.Do", "V", "End",
+        ],
+    );
+}

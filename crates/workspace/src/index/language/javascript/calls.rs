@@ -1,11 +1,13 @@
 //! `require`, `import()`, `import('…')` types and CommonJS exports, wherever they stand.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 use oxc_ast::ast::{
-    Argument, AssignmentExpression, AssignmentTarget, CallExpression, Expression, ImportExpression,
-    MemberExpression, ObjectExpression, ObjectPropertyKind, Program, TSImportType,
+    Argument, AssignmentExpression, AssignmentTarget, BindingPattern, CallExpression, Expression,
+    ImportExpression, MemberExpression, ObjectExpression, ObjectPropertyKind, Program,
+    TSImportType, VariableDeclarator,
 };
 use oxc_ast_visit::{Visit, walk};
 
@@ -23,7 +25,58 @@ pub(super) fn read(reading: &mut Reading, text: &str, program: &Program<'_>) {
         || is_called(text, &REQUIRE)
         || is_script && EXPORTS.find(text.as_bytes()).is_some();
     if is_wanted {
-        Calls { reading, is_script }.visit_program(program);
+        let mut aliases = Aliases::default();
+        if is_script {
+            aliases.visit_program(program);
+        }
+        let mut calls = Calls {
+            reading,
+            is_script,
+            aliases: aliases.0,
+        };
+        calls.visit_program(program);
+    }
+}
+
+/// Variables that are CommonJS's `exports` under another name: `const self = module.exports`,
+/// `var app = exports = module.exports = {}`, `module.exports = app`.
+#[derive(Default)]
+struct Aliases(HashSet<String>);
+
+impl<'a> Visit<'a> for Aliases {
+    fn visit_variable_declarator(&mut self, it: &VariableDeclarator<'a>) {
+        if let (BindingPattern::BindingIdentifier(name), Some(value)) = (&it.id, &it.init)
+            && leads_to_exports(value)
+        {
+            self.0.insert(name.name.to_string());
+        }
+        walk::walk_variable_declarator(self, it);
+    }
+
+    fn visit_assignment_expression(&mut self, it: &AssignmentExpression<'a>) {
+        let names_exports = is_exports_target(&it.left);
+        match (&it.left, &it.right) {
+            (_, Expression::Identifier(value)) if names_exports => {
+                self.0.insert(value.name.to_string());
+            }
+            (AssignmentTarget::AssignmentTargetIdentifier(name), value)
+                if leads_to_exports(value) =>
+            {
+                self.0.insert(name.name.to_string());
+            }
+            _ => {}
+        }
+        walk::walk_assignment_expression(self, it);
+    }
+}
+
+/// Whether the value is what others get: `exports`, or something that is just made to be it.
+fn leads_to_exports(value: &Expression<'_>) -> bool {
+    match value {
+        Expression::AssignmentExpression(it) => {
+            is_exports_target(&it.left) || leads_to_exports(&it.right)
+        }
+        other => is_exports(other),
     }
 }
 
@@ -40,6 +93,8 @@ struct Calls<'r> {
     reading: &'r mut Reading,
     /// Whether `exports` may be CommonJS's.
     is_script: bool,
+    /// Other names of `exports`.
+    aliases: HashSet<String>,
 }
 
 impl<'a> Visit<'a> for Calls<'_> {
@@ -84,13 +139,19 @@ impl Calls<'_> {
         if target.is_specific_member_access("module", "exports") {
             return self.whole(offset, &it.right);
         }
-        let object = target.object();
-        if is_exports(object)
+        if self.is_exported(target.object())
             && let Some(name) = target.static_property_name()
             && name != "__esModule"
         {
             self.reading.export(offset, name, kind_of(&it.right));
         }
+    }
+
+    /// Whether it is `exports`, under whichever name.
+    fn is_exported(&self, object: &Expression<'_>) -> bool {
+        let is_alias =
+            matches!(object, Expression::Identifier(it) if self.aliases.contains(it.name.as_str()));
+        is_alias || is_exports(object)
     }
 
     /// What `module.exports = …` gives to others.
@@ -140,11 +201,17 @@ impl Calls<'_> {
             .callee
             .is_specific_member_access("Object", "defineProperty")
         {
-            if first.is_some_and(is_exports)
+            if first.is_some_and(|it| self.is_exported(it))
                 && let Some(name) = second.and_then(text_of)
                 && name != "__esModule"
             {
                 self.reading.export(it.span.start, name, ExportKind::Value);
+            }
+            return;
+        }
+        if it.callee.is_specific_member_access("Object", "assign") {
+            if first.is_some_and(|it| self.is_exported(it)) {
+                self.assigned_all(it);
             }
             return;
         }
@@ -154,6 +221,24 @@ impl Calls<'_> {
         {
             let all = ImportKind::ReexportAll;
             self.reading.import(it.span.start, specifier, all);
+        }
+    }
+}
+
+impl Calls<'_> {
+    /// `Object.assign(exports, { a }, require('…'))`.
+    fn assigned_all(&mut self, it: &CallExpression<'_>) {
+        for value in it.arguments.iter().skip(1) {
+            match value.as_expression() {
+                Some(Expression::ObjectExpression(object)) => self.properties(object),
+                Some(Expression::CallExpression(call)) => {
+                    if let Some(specifier) = required(call) {
+                        let all = ImportKind::ReexportAll;
+                        self.reading.import(call.span.start, specifier, all);
+                    }
+                }
+                _ => {}
+            }
         }
     }
 }
