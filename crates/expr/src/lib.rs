@@ -40,6 +40,7 @@ mod property;
 mod references;
 mod regex;
 mod scope;
+pub mod shell;
 mod value;
 
 pub use context::{Context, UndefinedName};

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use prompt::nearest;
 
+use crate::commands;
 use crate::config::{Execution, StepType};
 use crate::error::{Code, Problem, Severity};
 use crate::id::StepId;
@@ -39,6 +40,7 @@ pub fn check(workflow: &Workflow, around: &Surroundings<'_>) -> Vec<Problem> {
     for step in workflow.steps() {
         check.problems.extend(settings::check(step));
         check.problems.extend(references::check(workflow, step));
+        check.problems.extend(commands::check(step));
         check.assignees(step, around);
         match step.step_type {
             StepType::Decision => check.decision(step),

@@ -77,6 +77,7 @@ mod written;
 
 // Workflow → problems, files.
 mod check;
+mod commands;
 pub mod export;
 mod references;
 mod settings;

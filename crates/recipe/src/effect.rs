@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use expr::shell::Filled;
 use serde::Serialize;
 use workspace::RelPath;
 
@@ -113,8 +114,9 @@ pub struct Command {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum What {
-    /// A line for `sh`.
-    Shell(String),
+    /// A line for `sh`, with its values in variables. Shown as a person would type it.
+    #[serde(serialize_with = "shown")]
+    Shell(Filled),
     Program(Vec<String>),
 }
 
@@ -133,11 +135,15 @@ impl FileStatus {
     }
 }
 
+fn shown<S: serde::Serializer>(line: &Filled, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&line.shown)
+}
+
 impl What {
     /// The command as a person would type it.
     pub fn line(&self) -> String {
         match self {
-            What::Shell(line) => line.clone(),
+            What::Shell(line) => line.shown.clone(),
             What::Program(words) => {
                 let joined = shlex::try_join(words.iter().map(String::as_str));
                 joined.unwrap_or_else(|_| words.join(" "))

@@ -3,6 +3,8 @@
 //! All of it goes through the template engine, so name helpers, filters and `answers` mean the same
 //! everywhere, and reads of answers that are missing are seen everywhere.
 
+mod command;
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;

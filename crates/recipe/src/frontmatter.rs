@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::error::{Diagnostic, Error, Kind, Place};
 use crate::fields::{Datum, Fields, Foreign, Problems};
 use crate::inject::Position;
+use crate::manifest::{ShellCommand, Text};
 use crate::yaml::{self, Data};
 
 /// A template file cut in two.
@@ -34,7 +35,8 @@ pub(crate) struct Directives {
     pub(crate) inject: Option<Position>,
     pub(crate) eof_last: Option<bool>,
     pub(crate) from: Option<String>,
-    pub(crate) sh: Option<String>,
+    /// `sh` or `argv` says something.
+    pub(crate) runs: bool,
     pub(crate) sh_ignore_exit: bool,
     pub(crate) message: Option<String>,
     pub(crate) executable: bool,
@@ -51,7 +53,7 @@ pub(crate) enum To {
     Path(String),
 }
 
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 18] = [
     "to",
     "force",
     "unless_exists",
@@ -65,6 +67,7 @@ const KEYS: [&str; 17] = [
     "eof_last",
     "from",
     "sh",
+    "argv",
     "sh_ignore_exit",
     "message",
     "echo",
@@ -127,7 +130,8 @@ pub(crate) fn parse(file: &str, matter: &str) -> Result<Frontmatter, Error> {
         return problems.finish(None);
     };
     for entry in entries {
-        if matches!(entry.value.data, Data::List(_) | Data::Map(_)) {
+        let is_argv = entry.key == "argv" && matches!(entry.value.data, Data::List(_));
+        if !is_argv && matches!(entry.value.data, Data::List(_) | Data::Map(_)) {
             let message = format!(
                 "`{}` must be one value, found {}",
                 entry.key,
@@ -170,6 +174,25 @@ fn quote_mustaches(matter: &str) -> String {
 }
 
 impl Frontmatter {
+    /// The command that `sh` or `argv` gives, as written.
+    pub(crate) fn command(&self) -> Option<ShellCommand> {
+        let text = |value: &Value, place| {
+            let text = as_text(value)?;
+            (!text.trim().is_empty()).then_some(Text { text, place })
+        };
+        if let Some(datum) = self.attributes.get("argv") {
+            let place = datum.place;
+            let words = match &datum.value {
+                Value::Array(items) => items.iter().filter_map(as_text).collect(),
+                one => as_text(one).into_iter().collect::<Vec<_>>(),
+            };
+            let words: Vec<Text> = words.into_iter().map(|text| Text { text, place }).collect();
+            return (!words.is_empty()).then_some(ShellCommand::Words(words));
+        }
+        let datum = self.attributes.get("sh")?;
+        text(&datum.value, datum.place).map(ShellCommand::Line)
+    }
+
     /// The directives, given each attribute's rendered value.
     pub(crate) fn directives(
         &self,
@@ -201,7 +224,7 @@ impl Reader<'_> {
             inject: self.position()?,
             eof_last: self.optional_flag("eof_last")?,
             from: self.text("from"),
-            sh: self.text("sh"),
+            runs: self.text("sh").is_some() || self.text("argv").is_some(),
             sh_ignore_exit: self.flag("sh_ignore_exit")?,
             message: self.text("message").or_else(|| self.text("echo")),
             executable: self.flag("executable")?,

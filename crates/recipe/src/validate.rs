@@ -9,7 +9,7 @@ use crate::error::{Diagnostic, Error, Kind};
 use crate::evaluate::{Settings, is_plain};
 use crate::load::Recipe;
 use crate::loader::{Meant, is_template};
-use crate::manifest::{AiPrompt, AiSchema, AiStep, Datum, Step, Text, Tool};
+use crate::manifest::{AiPrompt, AiSchema, AiStep, Datum, ShellCommand, Step, Text, Tool};
 use crate::unit::{Library, Unit};
 
 /// Everything that is wrong with a recipe and can be known without values.
@@ -60,7 +60,18 @@ impl Check {
                     }
                 }
                 Tool::Shell(tool) => {
-                    self.note(unit.evaluator.check_text(unit.site(), &tool.command));
+                    self.note(match &tool.command {
+                        ShellCommand::Line(text) => unit.evaluator.check_command(unit.site(), text),
+                        ShellCommand::Words(texts) => {
+                            unit.evaluator.check_words(unit.site(), texts)
+                        }
+                    });
+                }
+                Tool::Action(tool) => {
+                    self.note(match &tool.command[..] {
+                        [text] => unit.evaluator.check_split(unit.site(), text),
+                        texts => unit.evaluator.check_words(unit.site(), texts),
+                    });
                 }
                 Tool::Recipe(tool) if is_plain(&tool.recipe.text) => {
                     match self.library.sub(unit, tool.recipe.text.trim()) {
@@ -99,7 +110,15 @@ impl Check {
             return Err(error.hint(unit.files.advice(&text.text)));
         }
         for path in paths {
-            self.note(unit.template(&path).map(drop));
+            let checked = unit.template(&path).and_then(|file| {
+                let (site, evaluator) = (file.site(), &unit.evaluator);
+                match file.frontmatter.command() {
+                    Some(ShellCommand::Line(text)) => evaluator.check_command(site, &text),
+                    Some(ShellCommand::Words(texts)) => evaluator.check_words(site, &texts),
+                    None => Ok(()),
+                }
+            });
+            self.note(checked);
         }
         Ok(())
     }

@@ -52,10 +52,12 @@ impl Activation {
         let answer = self.run.answer(&key, &self.frame);
         self.place(&ai.placing, out, |out| {
             if let Some(answer) = answer {
+                let start = out.len();
                 out.push_str(&options::shown(cx, &answer).map_err(|error| {
                     let fault = Fault::new("E_RUNTIME_EXCEPTION", error.message(), ai.at);
                     fault.in_file(&self.template.file, &self.template.source)
                 })?);
+                self.set_apart(&key, out, start);
             }
             Ok(())
         })

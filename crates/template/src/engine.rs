@@ -9,6 +9,7 @@ use expr::{Context, Object, Value};
 use indexmap::IndexMap;
 use prompt::{Questionnaire, Source};
 
+use crate::apart::{Apart, Printed};
 use crate::error::Error;
 use crate::globals;
 use crate::layout::Layout;
@@ -49,6 +50,8 @@ pub struct Input<'a> {
 #[derive(Default)]
 pub struct Rendered {
     pub text: String,
+    /// The values [`Engine::render_apart`] kept out of the text, in the order of their numbers.
+    pub values: Vec<Printed>,
     /// Every question the template asks, answered or not.
     pub questionnaire: Questionnaire,
     /// Questions whose text depends on answers that are missing; another round will ask them.
@@ -188,13 +191,30 @@ impl Engine {
         state: &Object,
         answers: &IndexMap<String, serde_json::Value>,
     ) -> Result<Rendered, Error> {
+        self.render_run(compiled, state, self.run(answers))
+    }
+
+    /// Renders like [`Engine::render`], with every printed value kept apart: the text has only what
+    /// the template's author wrote, and [`split_apart`](crate::split_apart) finds the places.
+    pub fn render_apart(
+        &self,
+        compiled: &Compiled,
+        state: &Object,
+        answers: &IndexMap<String, serde_json::Value>,
+    ) -> Result<Rendered, Error> {
+        let mut run = self.run(answers);
+        run.apart = Some(RefCell::default());
+        self.render_run(compiled, state, run)
+    }
+
+    fn render_run(&self, compiled: &Compiled, state: &Object, run: Run) -> Result<Rendered, Error> {
         let provided = Rc::new(RefCell::new(Object::new()));
-        let run = Rc::new(self.run(answers));
+        let run = Rc::new(run);
         let mut globals = self.core.globals.clone();
         globals.insert("answers", Value::Object(run.answers.clone()));
         globals.insert("provide", globals::provide(provided.clone()));
         let mut state = state.clone();
-        for (key, answer) in answers {
+        for (key, answer) in &run.given {
             if !state.contains(key) {
                 state.insert(key.as_str(), Value::from_json(answer));
             }
@@ -220,6 +240,11 @@ impl Engine {
         drop(activation);
         Ok(Rendered {
             text,
+            values: run
+                .apart
+                .as_ref()
+                .map(|apart| apart.take().values)
+                .unwrap_or_default(),
             questionnaire: run.questionnaire.take(),
             postponed: run.postponed.take(),
             provided: provided.take(),
@@ -244,6 +269,7 @@ impl Engine {
             postponed: RefCell::default(),
             block: RefCell::default(),
             stacks: RefCell::default(),
+            apart: None,
             undefined: RefCell::default(),
             provisional: RefCell::default(),
             pending: RefCell::default(),
@@ -255,6 +281,12 @@ impl Compiled {
     /// The name the template was compiled under.
     pub fn name(&self) -> &str {
         &self.template.file
+    }
+
+    /// What the author wrote, with a place for every value: all branches, one after the other. For
+    /// checking a text before there are values.
+    pub fn outline(&self) -> (String, Vec<Printed>) {
+        Apart::outline(&self.template.body)
     }
 }
 

@@ -20,6 +20,7 @@
 //! ```
 
 mod ai;
+mod apart;
 mod attributes;
 mod component;
 mod control;
@@ -43,6 +44,7 @@ mod stack;
 mod tags;
 mod token;
 
+pub use apart::{Printed, RenderedPart, split_apart};
 pub use engine::{Compiled, Engine, Input, Postponed, Rendered, Undefined};
 pub use error::{Error, Link, Place};
 pub use layout::Layout;

@@ -8,6 +8,7 @@ use indexmap::{IndexMap, IndexSet};
 use prompt::Questionnaire;
 
 use crate::ai::Block;
+use crate::apart::Apart;
 use crate::engine::{Core, Postponed, Undefined};
 use crate::error::{Error, Fault, Place};
 use crate::layout::{self, Layout};
@@ -35,6 +36,8 @@ pub(crate) struct Run {
     /// The `@ai` block being filled.
     pub(crate) block: RefCell<Option<Block>>,
     pub(crate) stacks: RefCell<Stacks>,
+    /// Keeps printed values out of the text, where they are data for a shell.
+    pub(crate) apart: Option<RefCell<Apart>>,
     pub(crate) undefined: RefCell<IndexSet<Undefined>>,
     /// Errors excused because an answer is missing.
     pub(crate) provisional: RefCell<Vec<Error>>,
@@ -104,10 +107,19 @@ impl Activation {
             out.truncate(start);
             self.excuse(&code.origin, error)?;
         }
+        self.set_apart(&code.origin.text, out, start);
         if self.run.observing.get() {
             self.observe(cx, &code.origin);
         }
         self.check_output(out)
+    }
+
+    /// Takes what was printed since `start` out of the text, where values are kept apart.
+    pub(crate) fn set_apart(&self, source: &str, out: &mut String, start: usize) {
+        if let Some(apart) = &self.run.apart {
+            let value = out.split_off(start);
+            out.push_str(&apart.borrow_mut().keep(source, value));
+        }
     }
 
     /// The value of an expression; inert when a missing answer made it fail.

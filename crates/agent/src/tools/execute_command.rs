@@ -63,6 +63,20 @@ impl Default for CommandSettings {
 impl CommandSettings {
     /// A command line in the project, in its sandbox: for tools and for validation alike.
     pub fn invocation(&self, workspace: &Workspace, command: &str) -> Result<Invocation, Error> {
+        self.inside(workspace, exec::shell(command))
+    }
+
+    /// A program and its arguments in the project, in its sandbox, without a shell.
+    pub fn program(&self, workspace: &Workspace, words: &[String]) -> Result<Invocation, Error> {
+        let (program, arguments) = words.split_first().unzip();
+        let invocation = Invocation::new(program.map_or("", String::as_str));
+        self.inside(
+            workspace,
+            invocation.args(arguments.into_iter().flatten().cloned()),
+        )
+    }
+
+    fn inside(&self, workspace: &Workspace, invocation: Invocation) -> Result<Invocation, Error> {
         let refused = |error: workspace::Error| Error::new(Kind::Tool, error.to_string());
         let exceptions = Exceptions::of(workspace).map_err(refused)?;
         let mut sandbox = Sandbox::new(workspace.path())
@@ -92,7 +106,7 @@ impl CommandSettings {
                 .set("GIT_DIR", instead.git_dir)
                 .set("GIT_WORK_TREE", instead.work_tree);
         }
-        Ok(exec::shell(command)
+        Ok(invocation
             .cwd(workspace.path())
             .env(env)
             .sandbox(sandbox))
@@ -129,9 +143,30 @@ pub(super) struct ExecuteCommand {
 
 #[derive(Deserialize)]
 struct Arguments {
-    command: String,
+    command: Option<String>,
+    argv: Option<Vec<String>>,
     cwd: Option<String>,
     timeout: Option<u64>,
+}
+
+impl Arguments {
+    /// The command as it is shown, and ready to run.
+    fn start(
+        &self,
+        settings: &CommandSettings,
+        workspace: &Workspace,
+    ) -> Result<(String, Invocation), Fault> {
+        let (shown, invocation) = match (&self.command, self.argv.as_deref()) {
+            (Some(command), None) => (command.clone(), settings.invocation(workspace, command)),
+            (None, Some(words @ [_, ..])) => {
+                let shown = shlex::try_join(words.iter().map(String::as_str));
+                let shown = shown.map_err(|_| Fault::tell("`argv` has a zero byte."))?;
+                (shown, settings.program(workspace, words))
+            }
+            _ => return Err(Fault::tell("Say either `command` or `argv`.")),
+        };
+        Ok((shown, invocation.map_err(Fault::Stop)?))
+    }
 }
 
 impl ExecuteCommand {
@@ -141,11 +176,11 @@ impl ExecuteCommand {
         let schema = json!({
             "type": "object",
             "properties": {
-                "command": {"type": "string", "minLength": 1, "description": "The command line."},
+                "command": {"type": "string", "minLength": 1, "description": "The command line, for `sh`."},
+                "argv": {"type": "array", "items": {"type": "string"}, "minItems": 1, "description": "Instead of `command`: the program and its arguments, each taken as it is, without a shell. Use it for names and texts with spaces, quotes or `$`."},
                 "cwd": {"type": "string", "description": "The directory to run it in; the project's root if left out."},
                 "timeout": {"type": "integer", "minimum": 1, "description": format!("Seconds it may take; {TIMEOUT_SECONDS_DEFAULT} if left out, {most} at most.")},
             },
-            "required": ["command"],
             "additionalProperties": false,
         });
         let declaration = declare("execute_command", DOC, schema);
@@ -175,14 +210,13 @@ impl Tool for ExecuteCommand {
             let (cancel, lines) = (given.cancel.clone(), given.lines.clone());
             let output_bytes_max = given.output_bytes_max;
             blocking(move || {
+                let (shown, invocation) = wanted.start(&invocation, &workspace)?;
                 let invocation = invocation
-                    .invocation(&workspace, &wanted.command)
-                    .map_err(Fault::Stop)?
                     .timeout(timeout)
                     .output_bytes_max(output_bytes_max)
                     .cancel(cancel);
                 let invocation = in_directory(&workspace, invocation, wanted.cwd.as_deref())?;
-                run(&invocation, &wanted.command, &lines)
+                run(&invocation, &shown, &lines)
             })
             .await
         })

@@ -438,6 +438,25 @@ async fn commands_run_where_they_are_told_to_and_end_in_time() {
 }
 
 #[tokio::test]
+async fn words_of_argv_reach_the_program_as_they_are() {
+    let mut stage = stage();
+    let hostile = "$(touch evil); `touch evil` '\"";
+    let argv = json!({"argv": ["printf", "%s", hostile]});
+    let (value, failed) = call(&mut stage, "execute_command", argv).await;
+    assert!(!failed, "{value}");
+    assert_eq!(value["stdout"], hostile);
+    assert_eq!(stage.file("evil"), None);
+    for wrong in [
+        json!({}),
+        json!({"command": "ls", "argv": ["ls"]}),
+        json!({"argv": ["a\0b"]}),
+    ] {
+        let (value, failed) = call(&mut stage, "execute_command", wrong.clone()).await;
+        assert!(failed, "{wrong}: {value}");
+    }
+}
+
+#[tokio::test]
 async fn a_command_in_its_sandbox_sees_no_secrets_and_writes_only_here() {
     let mut stage = stage();
     let workspace = Workspace::open(

@@ -1,6 +1,7 @@
 //! `command`: a command line in the project, in the sandbox, with limits.
 //!
-//! Values are filled in as single words of the shell. The command finds `{"input": …, "output": …}`
+//! The command line is the diagram's; values reach it as variables of the shell, or as whole words of
+//! `argv`, without a shell. The command finds `{"input": …, "output": …}`
 //! on stdin, and in its environment the name of the task, which is the same for every attempt: it is
 //! what a side effect is made idempotent with.
 
@@ -8,6 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use exec::{Cancel, OUTPUT_BYTES_MAX, Status};
+use expr::shell::Filled;
 use flow::Step;
 use flow::engine::{FailureClass, Report};
 use serde_json::{Value, json};
@@ -17,7 +19,7 @@ use super::{Executor, Hands, Job, Working, fill, invalid, needs_text, on_a_threa
 use super::{failed, unknown_settings};
 use crate::tasks::bench::commands;
 
-const SETTINGS: [&str; 4] = ["run", "cwd", "parse", "okCodes"];
+const SETTINGS: [&str; 5] = ["run", "argv", "cwd", "parse", "okCodes"];
 /// How long a command may take when its step does not say.
 const SECONDS_DEFAULT: u64 = 600;
 /// The most characters of a failed command's words in a message.
@@ -28,7 +30,18 @@ pub(super) struct RunCommand;
 impl Executor for RunCommand {
     fn check(&self, step: &Step) -> Vec<String> {
         let mut problems = unknown_settings(step, &SETTINGS);
-        problems.extend(needs_text(step, "run"));
+        match (setting(step, "run"), setting(step, "argv")) {
+            (Some(_), Some(_)) => {
+                problems.push("A command has `run` or `argv`, not both.".to_owned());
+            }
+            (None, Some(Value::Array(words)))
+                if !words.is_empty() && words.iter().all(Value::is_string) => {}
+            (None, Some(_)) => {
+                let shape = "`[\"git\", \"commit\", \"-m\", \"{{output.title}}\"]`";
+                problems.push(format!("`argv` must be a list of texts: {shape}."));
+            }
+            (_, None) => problems.extend(needs_text(step, "run")),
+        }
         if let Some(cwd) = setting(step, "cwd") {
             let inside = cwd.as_str().is_some_and(|cwd| RelPath::parse(cwd).is_ok());
             if !inside {
@@ -45,16 +58,13 @@ impl Executor for RunCommand {
 
     fn execute<'a>(&'a self, job: &'a Job) -> Working<'a> {
         Box::pin(async move {
-            let line = job
-                .setting("run")
-                .and_then(Value::as_str)
-                .unwrap_or_default();
-            let line = match fill::command(line, &job.state) {
-                Ok(line) => line,
+            let command = match command_of(job) {
+                Ok(command) => command,
                 Err(problem) => return invalid(problem),
             };
             let order = Order {
-                line,
+                line: command.shown(),
+                command,
                 cwd: job
                     .setting("cwd")
                     .and_then(Value::as_str)
@@ -82,6 +92,33 @@ impl Executor for RunCommand {
     }
 }
 
+/// What is started.
+enum Started {
+    Line(Filled),
+    Program(Vec<String>),
+}
+
+impl Started {
+    /// The command as a person would type it.
+    fn shown(&self) -> String {
+        match self {
+            Started::Line(line) => line.shown.clone(),
+            Started::Program(words) => {
+                let words = words.iter().map(|word| expr::shell::shown_word(word));
+                words.collect::<Vec<_>>().join(" ")
+            }
+        }
+    }
+}
+
+fn command_of(job: &Job) -> Result<Started, String> {
+    if let Some(words) = job.setting("argv").and_then(Value::as_array) {
+        return fill::words(words, &job.state).map(Started::Program);
+    }
+    let line = job.setting("run").and_then(Value::as_str);
+    fill::command(line.unwrap_or_default(), &job.state).map(Started::Line)
+}
+
 fn ok_codes(job: &Job) -> Vec<i64> {
     let given = job.setting("okCodes").and_then(Value::as_array);
     let codes = given.map(|codes| codes.iter().filter_map(Value::as_i64).collect());
@@ -89,6 +126,8 @@ fn ok_codes(job: &Job) -> Vec<i64> {
 }
 
 struct Order {
+    command: Started,
+    /// The command in messages.
     line: String,
     cwd: Option<String>,
     parses: bool,
@@ -114,9 +153,16 @@ impl Order {
         let root = Root::open(hands.project.folder()).map_err(|cause| cause.to_string())?;
         let workspace = Workspace::new(root, policy, settings.files);
         let commands = commands(&settings.sandbox, &hands.surroundings);
-        let invocation = commands
-            .invocation(&workspace, &self.line)
-            .map_err(|cause| cause.to_string())?;
+        let invocation = match &self.command {
+            Started::Line(line) => commands.invocation(&workspace, &line.script),
+            Started::Program(words) => commands.program(&workspace, words),
+        };
+        let mut invocation = invocation.map_err(|cause| cause.to_string())?;
+        if let Started::Line(line) = &self.command {
+            for (name, value) in &line.variables {
+                invocation = invocation.variable(name, value);
+            }
+        }
         let mut invocation = invocation
             .variable("DRAWLOOM_TASK", &self.task)
             .variable("DRAWLOOM_RUN", &self.run)

@@ -1,6 +1,7 @@
-//! What a step says, with its `{{ }}` filled in: as it is, inside of JSON, or safe for a shell.
+//! What a step says, with its `{{ }}` filled in: as it is, inside of JSON, or as data of a command.
 
 use expr::Piece;
+use expr::shell::{self, Filled, Part};
 use flow::expression;
 use serde_json::{Map, Value};
 
@@ -36,33 +37,75 @@ pub(super) fn json(value: &Value, state: &Map<String, Value>) -> Result<Value, S
     })
 }
 
-/// A command line in which every value is one word of the shell, whatever is in it: what a model
-/// said is data and never a command.
-pub(super) fn command(line: &str, state: &Map<String, Value>) -> Result<String, String> {
-    let mut filled = String::new();
-    for piece in expr::pieces(line).map_err(|cause| unfilled(line, &cause))? {
-        match piece {
-            Piece::Text(text) => filled.push_str(text),
-            Piece::Expression { source, .. } => {
-                let value = expression::value(source, state);
-                let value = value.map_err(|cause| unfilled(source, &cause))?;
-                let word = match value {
-                    None => return Err(format!("`{}` is unknown here.", source.trim())),
-                    Some(Value::String(text)) => text,
-                    Some(value) => value.to_string(),
-                };
-                let quoted = shlex::try_quote(&word);
-                let quoted = quoted.map_err(|_| {
-                    format!(
-                        "`{}` has a zero byte, which no command can take.",
-                        source.trim()
-                    )
-                })?;
-                filled.push_str(&quoted);
-            }
+/// A command line whose values are variables of the shell: what a model said is data and never a
+/// command.
+pub(super) fn command(line: &str, state: &Map<String, Value>) -> Result<Filled, String> {
+    let parts = shell::parts(line).map_err(|cause| unfilled(line, &cause))?;
+    let places = shell::command_line(&parts);
+    let places = places.map_err(|refusal| format!("{refusal}; {}", refusal.hint))?;
+    let sources: Vec<&str> = parts.iter().filter_map(source).collect();
+    let values = sources.iter().map(|source| word(source, state));
+    let values = values.collect::<Result<Vec<_>, _>>()?;
+    let filled = places.fill(&values);
+    filled.map_err(|refusal| format!("`{}`: {refusal}.", sources[refusal.value]))
+}
+
+/// A program and its arguments: one word each, and a word for each item where a text is one `{{ }}`
+/// with a list.
+pub(super) fn words(texts: &[Value], state: &Map<String, Value>) -> Result<Vec<String>, String> {
+    let texts: Vec<&str> = texts
+        .iter()
+        .map(|text| text.as_str().unwrap_or_default())
+        .collect();
+    let mut words = Vec::new();
+    for text in &texts {
+        words.push(shell::parts(text).map_err(|cause| unfilled(text, &cause))?);
+    }
+    shell::words(&words).map_err(|refusal| format!("{refusal}; {}", refusal.hint))?;
+    let mut filled = Vec::new();
+    for parts in &words {
+        if let [Part::Value(source)] = parts[..]
+            && let Value::Array(items) = known(source, state)?
+        {
+            filled.extend(items.iter().map(printed));
+            continue;
         }
+        let pieces = parts.iter().map(|part| match part {
+            Part::Text(text) => Ok((*text).to_owned()),
+            Part::Value(source) => word(source, state),
+        });
+        filled.push(pieces.collect::<Result<String, String>>()?);
+    }
+    for word in &filled {
+        shell::check_value(0, word).map_err(|refusal| format!("A word of `argv`: {refusal}."))?;
     }
     Ok(filled)
+}
+
+fn source<'p>(part: &Part<'p>) -> Option<&'p str> {
+    match part {
+        Part::Text(_) => None,
+        Part::Value(source) => Some(source),
+    }
+}
+
+fn word(source: &str, state: &Map<String, Value>) -> Result<String, String> {
+    known(source, state).map(|value| printed(&value))
+}
+
+/// The value of an expression, which must have one.
+pub(super) fn known(source: &str, state: &Map<String, Value>) -> Result<Value, String> {
+    let value = expression::value(source, state);
+    let value = value.map_err(|cause| unfilled(source, &cause))?;
+    value.ok_or_else(|| format!("`{}` is unknown here.", source.trim()))
+}
+
+/// A value as text: a text as it is, anything else as JSON.
+pub(super) fn printed(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
 }
 
 /// What stands between the braces of a text that is nothing else.
@@ -84,11 +127,12 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn values_in_a_command_are_single_words() {
+    fn values_in_a_command_are_variables() {
         let state = json!({ "output": { "name": "a b; rm -rf /", "n": 3, "o": {"x": [1]} } });
         let state = state.as_object().unwrap();
         for (line, expected) in [
             ("echo {{output.name}}", Ok("echo 'a b; rm -rf /'")),
+            ("echo \"{{output.name}}\"", Ok("echo \"a b; rm -rf /\"")),
             ("echo {{ output.n }}!", Ok("echo 3!")),
             ("echo {{output.o}}", Ok(r#"echo '{"x":[1]}'"#)),
             (
@@ -96,13 +140,31 @@ mod tests {
                 Err("`output.gone` is unknown here."),
             ),
         ] {
-            let filled = command(line, state);
+            let filled = command(line, state).map(|filled| filled.shown);
             assert_eq!(
                 filled.as_deref().map_err(String::as_str),
                 expected,
                 "{line}"
             );
         }
+        let filled = command("echo {{output.name}} '{{output.n}}'", state).unwrap();
+        assert_eq!(filled.script, "echo \"$DL_1\" ''\"$DL_2\"''");
+    }
+
+    #[test]
+    fn words_are_filled_one_by_one_and_lists_spread() {
+        let state = json!({ "output": { "files": ["a b", "-c"], "n": 3 } });
+        let state = state.as_object().unwrap();
+        let argv = json!([
+            "ls",
+            "--n={{output.n}}",
+            "{{output.files}}",
+            "x {{output.files}}"
+        ]);
+        let filled = words(argv.as_array().unwrap(), state).unwrap();
+        assert_eq!(filled, ["ls", "--n=3", "a b", "-c", r#"x ["a b","-c"]"#]);
+        let argv = json!(["sh", "-c", "{{output.n}}"]);
+        assert!(words(argv.as_array().unwrap(), state).is_err());
     }
 
     #[test]

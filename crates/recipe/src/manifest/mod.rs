@@ -24,7 +24,7 @@ pub use order::Order;
 pub use step::{ForEach, STEPS_MAX, Step};
 pub use tool::{
     Action, Check, EnsureDirs, Format, Group, Install, Patch, PromptKind, PromptStep, Query, Shell,
-    SubRecipe, TemplateStep, Tool,
+    ShellCommand, SubRecipe, TemplateStep, Tool,
 };
 pub use variable::{Type, Variable};
 

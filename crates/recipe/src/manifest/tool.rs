@@ -40,9 +40,18 @@ pub struct TemplateStep {
 
 #[derive(Clone, Debug)]
 pub struct Shell {
-    pub command: Text,
+    pub command: ShellCommand,
     pub cwd: Option<Text>,
     pub env: Vec<(String, Text)>,
+}
+
+/// What a `shell` step runs.
+#[derive(Clone, Debug)]
+pub enum ShellCommand {
+    /// `command`: a line for `sh`, in which values are data.
+    Line(Text),
+    /// `argv`: a program and its arguments, without a shell.
+    Words(Vec<Text>),
 }
 
 /// A program that reads JSON and writes JSON.
@@ -145,7 +154,7 @@ const INDENT_DEFAULT: usize = 2;
 
 /// Each tool, the key that gives it away, and the keys it may have.
 const TOOLS: [(&str, Option<&str>, &[&str]); 12] = [
-    ("shell", Some("command"), &["command", "cwd", "env"]),
+    ("shell", Some("command"), &["command", "argv", "cwd", "env"]),
     (
         "recipe",
         Some("recipe"),
@@ -268,6 +277,9 @@ pub(super) fn name_of(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Optio
     if is_list("parallel") {
         return Some("parallel");
     }
+    if fields.has("argv") {
+        return Some("shell");
+    }
     let inferred = TOOLS
         .iter()
         .find(|(_, mark, _)| mark.is_some_and(|mark| fields.has(mark)));
@@ -321,8 +333,17 @@ fn read_template(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Tem
 }
 
 fn read_shell(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Shell> {
+    let command = match fields.has("argv") {
+        true if fields.has("command") => {
+            let message = "a step has `command` or `argv`, not both";
+            problems.note(fields.key_at("argv"), message);
+            return None;
+        }
+        true => ShellCommand::Words(at_least_one("argv", fields, problems)?),
+        false => ShellCommand::Line(fields.required("command", problems)?),
+    };
     Some(Shell {
-        command: fields.required("command", problems)?,
+        command,
         cwd: fields.text("cwd", problems),
         env: fields.text_map("env", problems),
     })

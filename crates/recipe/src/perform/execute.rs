@@ -247,7 +247,7 @@ fn one(
 
 fn invocation(command: &Command, surroundings: &Surroundings<'_>) -> Invocation {
     let invocation = match &command.what {
-        What::Shell(line) => exec::shell(line),
+        What::Shell(line) => exec::shell(&line.script),
         What::Program(words) => {
             let program = words.first().cloned().unwrap_or_default();
             Invocation::new(program).args(words.iter().skip(1).cloned())
@@ -257,6 +257,11 @@ fn invocation(command: &Command, surroundings: &Surroundings<'_>) -> Invocation 
     let mut env = env.set(WRITER_VARIABLE, surroundings.token);
     for (name, value) in &command.env {
         env = env.set(name, value);
+    }
+    if let What::Shell(line) = &command.what {
+        for (name, value) in &line.variables {
+            env = env.set(name, value);
+        }
     }
     let mut invocation = invocation
         .cwd(surroundings.root.join(command.cwd.as_path()))

@@ -16,7 +16,8 @@ use super::put::{Put, Putting};
 use super::{At, Certainty, ExportAs, Outcome, Stage, Walk};
 use crate::effect::{Command, Effect, Run, What};
 use crate::error::{Error, Kind};
-use crate::manifest::{Action, Shell, Step, Text, Tool};
+use crate::evaluate::{Over, Site};
+use crate::manifest::{Action, Shell, ShellCommand, Step, Text, Tool};
 use crate::perform::CommandResult;
 use crate::scope::Scope;
 use crate::unit::Unit;
@@ -42,14 +43,16 @@ pub(super) struct Wish {
 
 impl Walk<'_> {
     pub(super) fn shell(&mut self, at: &mut At<'_>, tool: &Shell) -> Result<Outcome, Error> {
-        let (line, certainty) = self.text(at, &tool.command)?;
+        let what = match &tool.command {
+            ShellCommand::Line(text) => self.line(at, at.unit.site(), text)?,
+            ShellCommand::Words(texts) => self.words(at, at.unit.site(), texts)?,
+        };
         let Some(cwd) = self.directory(at, tool.cwd.as_ref())? else {
             return Ok(Outcome::Later);
         };
-        if certainty == Certainty::Later {
+        let Some(what) = what else {
             return Ok(Outcome::Later);
-        }
-        let what = What::Shell(line);
+        };
         let env = tool.env.clone();
         self.command(
             at,
@@ -63,15 +66,74 @@ impl Walk<'_> {
         )
     }
 
-    /// The command a template's `sh` asks for.
+    /// A line for `sh` with its values, unless one of them is missing. A line that no value can be
+    /// put into is refused while planning, whatever the values are.
+    fn line(&mut self, at: &At<'_>, site: Site<'_>, text: &Text) -> Result<Option<What>, Error> {
+        let evaluator = &at.unit.evaluator;
+        evaluator.check_command(site, text)?;
+        let answers = &self.known.answers;
+        let (line, certainty) = self.guard(|| {
+            let state = at.scope.state();
+            evaluator.command(site, text, Over { state, answers })
+        })?;
+        Ok((certainty != Certainty::Later).then_some(What::Shell(line)))
+    }
+
+    /// A program and its arguments: each text is one word, and a text that is one `{{ }}` with a list
+    /// gives a word for each item.
+    fn words(
+        &mut self,
+        at: &At<'_>,
+        site: Site<'_>,
+        texts: &[Text],
+    ) -> Result<Option<What>, Error> {
+        at.unit.evaluator.check_words(site, texts)?;
+        let mut words = Vec::new();
+        for text in texts {
+            let (value, certainty) =
+                self.value(at, &Json::String(text.text.clone()), text.place)?;
+            if certainty == Certainty::Later {
+                return Ok(None);
+            }
+            let items = match value {
+                Json::Array(items) => items,
+                one => vec![one],
+            };
+            words.extend(items.into_iter().map(|item| match item {
+                Json::String(word) => word,
+                other => other.to_string(),
+            }));
+        }
+        for word in &words {
+            expr::shell::check_value(0, word).map_err(|refusal| {
+                let message = format!("a word of this command cannot be used: {refusal}");
+                let error = Error::new(Kind::Manifest, message).hint(refusal.hint);
+                error.at(
+                    site.file,
+                    site.source,
+                    texts.first().map(|text| text.place).unwrap_or_default(),
+                )
+            })?;
+        }
+        Ok(Some(What::Program(words)))
+    }
+
+    /// The command a template's `sh` or `argv` asks for.
     pub(super) fn template_shell(
         &mut self,
         at: &At<'_>,
-        line: String,
+        (site, command): (Site<'_>, &ShellCommand),
         body: String,
         may_fail: bool,
     ) -> Result<(), Error> {
-        let (what, cwd) = (What::Shell(line), RelPath::root());
+        let what = match command {
+            ShellCommand::Line(text) => self.line(at, site, text)?,
+            ShellCommand::Words(texts) => self.words(at, site, texts)?,
+        };
+        let Some(what) = what else {
+            return Ok(());
+        };
+        let cwd = RelPath::root();
         let wish = Wish {
             what,
             cwd,
@@ -83,21 +145,9 @@ impl Walk<'_> {
     }
 
     pub(super) fn action(&mut self, at: &mut At<'_>, tool: &Action) -> Result<Outcome, Error> {
-        let mut words = Vec::new();
-        for text in &tool.command {
-            let (word, certainty) = self.text(at, text)?;
-            if certainty == Certainty::Later {
-                return Ok(Outcome::Later);
-            }
-            words.push(word);
-        }
-        if let [line] = &words[..] {
-            words = shlex::split(line).ok_or_else(|| {
-                let message = format!("the command `{line}` has a quote that does not end");
-                at.unit
-                    .error(Kind::Manifest, tool.command[0].place, message)
-            })?;
-        }
+        let Some(mut words) = self.action_words(at, &tool.command)? else {
+            return Ok(Outcome::Later);
+        };
         // A program of the recipe's own is named by its path in the recipe.
         if let Some(first) = words.first_mut()
             && let Some(file) = at.unit.files.find_file(first)?
@@ -141,6 +191,24 @@ impl Walk<'_> {
                 may_fail: false,
             },
         )
+    }
+
+    /// The program of an action and its arguments; one text is split as a shell would.
+    fn action_words(&mut self, at: &At<'_>, texts: &[Text]) -> Result<Option<Vec<String>>, Error> {
+        let (evaluator, site) = (&at.unit.evaluator, at.unit.site());
+        let [text] = texts else {
+            return Ok(match self.words(at, site, texts)? {
+                Some(What::Program(words)) => Some(words),
+                _ => None,
+            });
+        };
+        evaluator.check_split(site, text)?;
+        let answers = &self.known.answers;
+        let (words, certainty) = self.guard(|| {
+            let state = at.scope.state();
+            evaluator.split_words(site, text, Over { state, answers })
+        })?;
+        Ok((certainty != Certainty::Later).then_some(words))
     }
 
     fn directory(&mut self, at: &At<'_>, text: Option<&Text>) -> Result<Option<RelPath>, Error> {

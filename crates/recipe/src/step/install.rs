@@ -17,7 +17,7 @@ impl Walk<'_> {
             if certainty == Certainty::Later {
                 return Ok(Outcome::Later);
             }
-            if package.trim().starts_with('-') {
+            if package.split_whitespace().any(|word| word.starts_with('-')) {
                 let message = format!("`{package}` is an option, not a package");
                 return Err(at.unit.error(Kind::Manifest, text.place, message));
             }

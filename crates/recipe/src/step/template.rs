@@ -32,13 +32,18 @@ struct Target {
 }
 
 impl TemplateFile {
+    /// Where its directives stand.
+    pub(crate) fn site(&self) -> Site<'_> {
+        Site {
+            file: &self.file,
+            source: &self.text,
+        }
+    }
+
     /// Its directives.
     fn sheet(&self) -> Sheet<'_> {
         Sheet {
-            site: Site {
-                file: &self.file,
-                source: &self.text,
-            },
+            site: self.site(),
             frontmatter: &self.frontmatter,
             executable: self.executable,
         }
@@ -164,7 +169,7 @@ impl Walk<'_> {
             let sheet = file.sheet();
             self.place(at, path, (&sheet, &directives), (&body, certainty))?;
         }
-        self.afterwards(at, directives, body)?;
+        self.afterwards(at, &file, directives, body)?;
         Ok(certainty)
     }
 
@@ -184,7 +189,7 @@ impl Walk<'_> {
             }
             (None, To::Path(path)) => path.clone(),
             // A template that only runs or says something has no file.
-            (None, To::Mirror) if directives.sh.is_some() || directives.message.is_some() => {
+            (None, To::Mirror) if directives.runs || directives.message.is_some() => {
                 return Ok(Goes::Nowhere);
             }
             (None, To::Mirror) => match self.mirrored(at, origin)? {
@@ -253,6 +258,7 @@ impl Walk<'_> {
     fn afterwards(
         &mut self,
         at: &At<'_>,
+        file: &TemplateFile,
         directives: Directives,
         body: String,
     ) -> Result<(), Error> {
@@ -260,8 +266,11 @@ impl Walk<'_> {
             let step = at.step.name.clone();
             self.found.effects.push(Effect::Message { text, step });
         }
-        match directives.sh {
-            Some(line) => self.template_shell(at, line, body, directives.sh_ignore_exit),
+        match file.frontmatter.command().filter(|_| directives.runs) {
+            Some(command) => {
+                let command = (file.site(), &command);
+                self.template_shell(at, command, body, directives.sh_ignore_exit)
+            }
             None => Ok(()),
         }
     }
