@@ -20,6 +20,7 @@ pub mod import;
 pub mod indexing;
 pub mod init;
 pub mod kits;
+mod outbound;
 pub mod people;
 pub mod project;
 pub mod recipes;

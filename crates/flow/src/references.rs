@@ -4,7 +4,7 @@ use expr::Reference;
 use prompt::nearest;
 use serde_json::Value;
 
-use crate::config::StepType;
+use crate::config::{Handler, StepType};
 use crate::error::{Code, Problem, Severity};
 use crate::id::StepId;
 use crate::spot::Spot;
@@ -56,6 +56,17 @@ enum Site<'w> {
 }
 
 impl Site<'_> {
+    /// Whether `{{secrets.NAME}}` means a variable here: in what an `http` step sends.
+    fn takes_secrets(&self) -> bool {
+        match self {
+            Site::Label(_) => false,
+            Site::Setting { step, path, .. } => {
+                let is_sent = path.starts_with("config.headers") || path.starts_with("config.body");
+                is_sent && step.handler() == Handler::Http
+            }
+        }
+    }
+
     /// Where a part of the expression stands.
     fn spot(&self, start: usize, end: usize) -> Spot {
         match self {
@@ -204,6 +215,11 @@ impl<'w> Reading<'w> {
             }
             Ok(reads) => {
                 for reference in &reads {
+                    if site.takes_secrets()
+                        && reference.path.first().is_some_and(|name| name == "secrets")
+                    {
+                        continue;
+                    }
                     let spot = site.spot(reference.offset, end(source, reference));
                     self.reference(reference, spot, severity);
                 }

@@ -1,31 +1,30 @@
 //! `http`: calls out, within limits; with `awaitCallback` the task then waits for a signed answer.
 //!
 //! What is called gets the name of the task, the same in every attempt, and with `awaitCallback` the
-//! token with which the answer is accepted.
+//! token with which the answer is accepted. `$NAME` and `{{secrets.NAME}}` are read from the
+//! diagram's own text; a value is never looked at again. `crate::outbound` says what may be called.
+
+mod message;
 
 use std::time::Duration;
 
 use flow::Step;
 use flow::engine::{FailureClass, Outcome, Report};
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Method, Url};
-use serde_json::{Map, Value, json};
+use reqwest::header::HeaderValue;
+use reqwest::{Method, Url};
+use serde_json::{Value, json};
 
 use super::{Executor, Job, Working, fill, needs_text, setting, unknown_settings};
-use crate::workflows::token;
+use crate::outbound::{self, AddressRule, Target};
+use message::Message;
 
 const SETTINGS: [&str; 4] = ["url", "method", "headers", "body"];
 /// How much of an answer is read.
 const BODY_BYTES_MAX: usize = 4 << 20;
 /// How long a call may take when its step does not say.
 const SECONDS_DEFAULT: u64 = 60;
-const CONNECT_SECONDS_MAX: u64 = 10;
 /// The most characters of an answer in a message.
 const WORDS_CHARS_MAX: usize = 300;
-/// Says which task calls; the same in every attempt.
-const TASK_HEADER: &str = "idempotency-key";
-/// The token with which the answer is accepted.
-const TOKEN_HEADER: &str = "drawloom-callback-token";
 
 pub(super) struct Http;
 
@@ -33,6 +32,8 @@ impl Executor for Http {
     fn check(&self, step: &Step) -> Vec<String> {
         let mut problems = unknown_settings(step, &SETTINGS);
         problems.extend(needs_text(step, "url"));
+        let url = setting(step, "url").and_then(Value::as_str);
+        problems.extend(url.and_then(outbound::url_problem));
         if let Some(method) = setting(step, "method")
             && method
                 .as_str()
@@ -41,8 +42,10 @@ impl Executor for Http {
         {
             problems.push("`config.method` must be a method such as \"POST\".".to_owned());
         }
-        if setting(step, "headers").is_some_and(|headers| !headers.is_object()) {
-            problems.push("`config.headers` must be an object of texts.".to_owned());
+        match setting(step, "headers") {
+            Some(Value::Object(headers)) => problems.extend(message::header_problems(headers)),
+            Some(_) => problems.push("`config.headers` must be an object of texts.".to_owned()),
+            None => {}
         }
         problems
     }
@@ -58,24 +61,34 @@ impl Executor for Http {
 }
 
 async fn call(job: &Job) -> Result<Report, Box<Report>> {
-    let fields = Value::Object(job.step.config.config.clone().unwrap_or_default());
-    let fields = fill::json(&fields, &job.state).map_err(invalid)?;
-    let url = fields["url"].as_str().unwrap_or_default();
-    let url =
-        Url::parse(url).map_err(|cause| invalid(format!("`{url}` is no address: {cause}.")))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(invalid(format!("`{url}` is not http or https.")));
-    }
-    let body = fields.get("body");
-    let usual = if body.is_some() { "POST" } else { "GET" };
-    let method = fields["method"].as_str().unwrap_or(usual);
-    let method = Method::try_from(method).map_err(|cause| invalid(cause.to_string()))?;
+    let text = job
+        .setting("url")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let target = Target::read(text).map_err(invalid)?;
+    let value = |source: &str| fill::known(source, &job.state).map(|value| fill::printed(&value));
+    let url = target.fill(value).map_err(invalid)?;
+    let message = Message::of(job).map_err(invalid)?;
     let seconds = Duration::from_secs(SECONDS_DEFAULT);
     let timeout = job.step.config.timeout;
     let timeout = timeout.map_or(seconds, |timeout| Duration::from_millis(timeout.ms));
-    let mut request = client(timeout)?.request(method, url.clone());
-    request = request.headers(headers(job, fields.get("headers"))?);
-    request = match body {
+    let allowed = &job.hands.project.settings.workflows.http_allow;
+    let rule = AddressRule::read(allowed).map_err(invalid)?;
+    let client = outbound::prepare(&url, &rule, timeout).map_err(invalid)?;
+    let usual = if message.body.is_some() {
+        "POST"
+    } else {
+        "GET"
+    };
+    let method = job
+        .setting("method")
+        .and_then(Value::as_str)
+        .unwrap_or(usual);
+    let method = Method::try_from(method).map_err(|cause| invalid(cause.to_string()))?;
+    let mut request = client
+        .request(method, url.clone())
+        .headers(message.headers.clone());
+    request = match &message.body {
         Some(Value::String(text)) => request.body(text.clone()),
         Some(value) => request
             .header("content-type", "application/json")
@@ -85,11 +98,15 @@ async fn call(job: &Job) -> Result<Report, Box<Report>> {
     let response = request
         .send()
         .await
-        .map_err(|cause| unreachable(&url, &cause))?;
+        .map_err(|cause| unreachable(&url, cause))?;
+    if response.status().is_redirection() {
+        return Err(redirected(&url, &response));
+    }
     let status = response.status().as_u16();
     let kind = response.headers().get("content-type").cloned();
     let text = bounded(response).await?;
-    judge(job, (&url, status), parsed(&text, kind.as_ref()))
+    let parsed = parsed(&text, kind.as_ref());
+    judge(job, (&url, status), parsed, &message)
 }
 
 /// Why there is no answer, or none that counts.
@@ -101,66 +118,24 @@ fn invalid(message: impl Into<String>) -> Box<Report> {
     Box::new(super::invalid(message))
 }
 
-fn client(timeout: Duration) -> Result<Client, Box<Report>> {
-    // Fails only when one is installed already, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let built = Client::builder()
-        .connect_timeout(Duration::from_secs(CONNECT_SECONDS_MAX))
-        .timeout(timeout)
-        .user_agent(concat!("drawloom/", env!("CARGO_PKG_VERSION")))
-        .build();
-    built.map_err(|cause| {
-        failed(
-            FailureClass::Unavailable,
-            format!("TLS cannot be set up: {cause}."),
-        )
-    })
-}
-
-fn headers(job: &Job, given: Option<&Value>) -> Result<HeaderMap, Box<Report>> {
-    let mut headers = HeaderMap::new();
-    let mut put = |name: &str, value: &str| {
-        let name = HeaderName::try_from(name);
-        let value = HeaderValue::try_from(value);
-        match (name, value) {
-            (Ok(name), Ok(value)) => {
-                headers.insert(name, value);
-                Ok(())
-            }
-            _ => Err(invalid(format!("`{}` cannot be a header.", name_of(given)))),
-        }
+/// Says where an answer leads that was not followed.
+fn redirected(url: &Url, response: &reqwest::Response) -> Box<Report> {
+    let status = response.status().as_u16();
+    let location = response.headers().get("location");
+    let location = location.and_then(|to| url.join(to.to_str().ok()?).ok());
+    let host = location
+        .as_ref()
+        .filter(|to| !outbound::is_same_origin(url, to));
+    let host = host.map(|to| to.origin().ascii_serialization());
+    let why = match host {
+        Some(host) => format!("to {host}; redirects to other hosts are not followed"),
+        None => "again and again; too many redirects".to_owned(),
     };
-    put(TASK_HEADER, &job.task.id.to_string())?;
-    if job.step.config.await_callback == Some(true) {
-        let token = token::sign(&job.hands.project, &job.task.id);
-        let token = token.map_err(|error| invalid(error.to_string()))?;
-        put(TOKEN_HEADER, &token)?;
-    }
-    for (name, value) in given.and_then(Value::as_object).into_iter().flatten() {
-        let text = value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned);
-        // A key stays in its variable and out of the diagram.
-        let text = match text
-            .strip_prefix('$')
-            .and_then(|name| job.hands.surroundings.variable(name))
-        {
-            Some(secret) => secret,
-            None => text,
-        };
-        put(name, &text)?;
-    }
-    Ok(headers)
-}
-
-fn name_of(given: Option<&Value>) -> String {
-    let names = given.and_then(Value::as_object).map(Map::keys);
-    names
-        .into_iter()
-        .flatten()
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(", ")
+    let shown = outbound::shown_url(url);
+    failed(
+        FailureClass::Failed,
+        format!("{shown} answered {status}, {why}."),
+    )
 }
 
 async fn bounded(mut response: reqwest::Response) -> Result<String, Box<Report>> {
@@ -169,7 +144,7 @@ async fn bounded(mut response: reqwest::Response) -> Result<String, Box<Report>>
         let piece = response.chunk().await.map_err(|cause| {
             failed(
                 FailureClass::Unavailable,
-                format!("The answer broke off: {cause}."),
+                format!("The answer broke off: {}.", cause.without_url()),
             )
         })?;
         let Some(piece) = piece else { break };
@@ -192,7 +167,12 @@ fn parsed(text: &str, kind: Option<&HeaderValue>) -> Value {
     }
 }
 
-fn judge(job: &Job, (url, status): (&Url, u16), body: Value) -> Result<Report, Box<Report>> {
+fn judge(
+    job: &Job,
+    (url, status): (&Url, u16),
+    body: Value,
+    message: &Message,
+) -> Result<Report, Box<Report>> {
     let class = match status {
         200..=299 => None,
         401 | 403 => Some(FailureClass::Auth),
@@ -203,11 +183,10 @@ fn judge(job: &Job, (url, status): (&Url, u16), body: Value) -> Result<Report, B
         _ => Some(FailureClass::Failed),
     };
     if let Some(class) = class {
-        let said = body
-            .as_str()
-            .map_or_else(|| body.to_string(), str::to_owned);
+        let said = message.without_secrets(&fill::printed(&body));
         let said: String = said.chars().take(WORDS_CHARS_MAX).collect();
-        return Err(failed(class, format!("{url} answered {status}: {said}")));
+        let shown = outbound::shown_url(url);
+        return Err(failed(class, format!("{shown} answered {status}: {said}")));
     }
     let output = json!({ "status": status, "body": body });
     if job.step.config.await_callback != Some(true) {
@@ -223,16 +202,21 @@ fn judge(job: &Job, (url, status): (&Url, u16), body: Value) -> Result<Report, B
     }))
 }
 
-fn unreachable(url: &Url, cause: &reqwest::Error) -> Box<Report> {
+fn unreachable(url: &Url, cause: reqwest::Error) -> Box<Report> {
     let class = match cause.is_timeout() {
         true => FailureClass::Timeout,
         false => FailureClass::Unavailable,
     };
-    let mut message = format!("{url} cannot be called: {cause}");
-    let mut deeper = std::error::Error::source(cause);
+    let cause = cause.without_url();
+    let mut message = format!("{} cannot be called: {cause}", outbound::shown_url(url));
+    let mut deeper = std::error::Error::source(&cause);
     while let Some(one) = deeper {
         message.push_str(&format!(": {one}"));
         deeper = one.source();
+    }
+    // The settings decide about addresses; trying again does not help.
+    if message.contains("workflows.http") {
+        return invalid(message);
     }
     failed(class, message)
 }

@@ -22,6 +22,8 @@ pub struct Workflows {
     pub keep_days: Option<u64>,
     /// Where runs are kept; the project's own file if left out.
     pub database: Option<String>,
+    /// Addresses that `http` steps may reach although they are not public.
+    pub http_allow: Vec<String>,
     pub agents: BTreeMap<String, Agent>,
 }
 
@@ -43,6 +45,7 @@ impl Default for Workflows {
             day_usd_max: None,
             keep_days: None,
             database: None,
+            http_allow: Vec::new(),
             agents: BTreeMap::new(),
         }
     }
@@ -141,5 +144,15 @@ pub(super) const KEYS: &[Key] = &[
         kind: Kind::Text(|settings, url| settings.workflows.database = Some(url)),
         about: &["Where runs are kept; DRAWLOOM_DATABASE_URL and `--database` override it."],
         default: r#""sqlite:.drawloom/drawloom.db"  # for example"#,
+    },
+    Key {
+        section: "workflows.http",
+        name: "allow",
+        kind: Kind::Texts(|settings, list| settings.workflows.http_allow = list),
+        about: &[
+            "Loopback, private and link-local addresses that `http` steps may call, such as",
+            "\"127.0.0.1:8080\", \"10.0.0.0/8\" or \"localhost:8080\". Public addresses need no entry.",
+        ],
+        default: "[]",
     },
 ];

@@ -7,10 +7,25 @@
     clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "tests build their own fixtures, and fail by panicking"
+    reason = "tests build their own fixtures, start the binary as a user would, and fail by panicking"
 )]
 
+#[allow(
+    dead_code,
+    reason = "these tests need less of it than those it was written for"
+)]
+#[path = "../cli/project.rs"]
+mod project;
+
+mod listener;
 mod victim;
 
+mod finding_02_recipe_answers;
 mod finding_03_kits;
 mod finding_04_settings;
+mod finding_05_http_variables;
+mod finding_07_workflow_values;
+mod finding_08_addresses;
+mod finding_08_redirects;
+mod finding_08_urls;
+mod finding_16_styles;

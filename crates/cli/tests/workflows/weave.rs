@@ -34,7 +34,7 @@ pub(crate) fn bare() -> Project {
     let project = Project::empty();
     project.write(
         "drawloom.toml",
-        "[ai]\nmode = \"stdout\"\n\n[agent.sandbox]\nkind = \"none\"\n",
+        "[ai]\nmode = \"stdout\"\n\n[agent.sandbox]\nkind = \"none\"\n\n[workflows.http]\nallow = [\"127.0.0.1\"]\n",
     );
     project
 }
