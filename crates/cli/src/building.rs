@@ -71,7 +71,7 @@ pub(crate) fn decided(
 pub(crate) fn report(done: &Done, form: Form) -> Result<Exit, Trouble> {
     say_warnings(&done.warnings, form);
     match form {
-        Form::Json => output::data(format!("{}\n", result_event(done)).as_bytes())?,
+        Form::Json => output::json_line(&result_event(done))?,
         Form::Text => {
             output::styled(&sheet::whole(&done.job))?;
             next_steps(&done.job).into_iter().for_each(output::say);

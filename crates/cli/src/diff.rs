@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use clap::builder::styling::{AnsiColor, Style};
 use workspace::diff::{Body, Diff, Hunk, Line, Tag};
 
+use crate::output::quoted;
+
 const HEADER: Style = Style::new().bold();
 const DIMMED: Style = Style::new().dimmed();
 const HUNK: Style = AnsiColor::Cyan.on_default();
@@ -22,7 +24,7 @@ pub(crate) fn render(diff: &Diff, path: &str) -> String {
     let mut text = String::new();
     for line in diff.header(path).lines() {
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "{HEADER}{line}{HEADER:#}");
+        let _ = writeln!(text, "{HEADER}{}{HEADER:#}", quoted(line));
     }
     for hunk in hunks {
         render_hunk(&mut text, hunk);
@@ -31,7 +33,7 @@ pub(crate) fn render(diff: &Diff, path: &str) -> String {
 }
 
 fn render_hunk(text: &mut String, hunk: &Hunk) {
-    let _ = writeln!(text, "{HUNK}{}{HUNK:#}", hunk.header);
+    let _ = writeln!(text, "{HUNK}{}{HUNK:#}", quoted(&hunk.header));
     for line in &hunk.lines {
         render_line(text, line, style_of(line.tag));
     }
@@ -40,12 +42,13 @@ fn render_hunk(text: &mut String, hunk: &Hunk) {
 fn render_line(text: &mut String, line: &Line, style: Style) {
     let _ = write!(text, "{style}{}", line.tag.sign());
     for part in &line.parts {
+        let shown = quoted(&part.text);
         match part.emphasised {
             true => {
                 let strong = style.bold().underline();
-                let _ = write!(text, "{strong}{}{strong:#}{style}", part.text);
+                let _ = write!(text, "{strong}{shown}{strong:#}{style}");
             }
-            false => text.push_str(&part.text),
+            false => text.push_str(&shown),
         }
     }
     let _ = writeln!(text, "{style:#}");
@@ -57,6 +60,7 @@ fn render_line(text: &mut String, line: &Line, style: Style) {
 /// A unified diff that is already text, coloured the same way.
 pub(crate) fn colored(unified: &str) -> String {
     let mut text = String::new();
+    let unified = quoted(unified);
     let mut lines = unified.split_inclusive('\n').peekable();
     let mut in_header = true;
     while let Some(line) = lines.next() {

@@ -70,7 +70,7 @@ impl Live {
                 .entry("task")
                 .or_insert_with(|| Value::String(task.clone()));
         }
-        let _ = output::data(format!("{value}\n").as_bytes());
+        let _ = output::json_line(&value);
     }
 
     fn say(&self, text: &str) {

@@ -113,12 +113,12 @@ fn done(report: &Report, form: Form) -> Result<Exit, Trouble> {
     if lines.is_empty() && report.commands.is_empty() {
         lines.push("nothing to do".to_owned());
     }
-    lines.extend(report.messages.iter().cloned());
+    lines.extend(report.messages.iter().map(|text| output::harmless(text)));
     lines.extend(
         report
             .on_success
             .iter()
-            .map(|text| text.trim_end().to_owned()),
+            .map(|text| output::harmless(text.trim_end())),
     );
     if !lines.is_empty() {
         output::say(lines.join("\n"));
@@ -150,7 +150,7 @@ fn file_line(file: &FileReport) -> String {
 
 /// One line of a report: a word in its column, then what it is about.
 pub(crate) fn word(word: &str, style: Style, about: &str) -> String {
-    format!("{style}{word:<9}{style:#} {about}")
+    format!("{style}{word:<9}{style:#} {}", output::harmless(about))
 }
 
 fn shown(plan: &Plan, form: Form, go_on: Option<&GoOn>) -> Result<Exit, Trouble> {
@@ -169,7 +169,7 @@ fn shown(plan: &Plan, form: Form, go_on: Option<&GoOn>) -> Result<Exit, Trouble>
         }
     }
     for path in &plan.directories {
-        let _ = writeln!(text, "# make the folder {path}");
+        let _ = writeln!(text, "# make the folder {}", output::quoted(path.as_str()));
     }
     for command in &plan.commands {
         let trust = if command.outside {
@@ -180,7 +180,8 @@ fn shown(plan: &Plan, form: Form, go_on: Option<&GoOn>) -> Result<Exit, Trouble>
         let _ = writeln!(
             text,
             "# run: {}  ({}{trust})",
-            command.command, command.step
+            output::quoted(&command.command),
+            output::quoted(&command.step)
         );
     }
     output::styled(&text)?;

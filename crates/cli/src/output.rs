@@ -46,17 +46,51 @@ pub(crate) fn data(bytes: &[u8]) -> Result<(), Trouble> {
 pub(crate) fn styled(text: &str) -> Result<(), Trouble> {
     let choice = AutoStream::choice(&io::stdout());
     let text = fitting(text, choice);
-    // Colours are for people, wherever the text goes on its way to them: a pager obeys, too.
-    let is_for_people = io::stdout().is_terminal() || choice != ColorChoice::Never;
-    match is_for_people {
+    match is_for_eyes() {
         true => data(tamed(&text).as_bytes()),
         false => data(text.as_bytes()),
     }
 }
 
+/// Whether a person will look at stdout: it is a terminal, or colours are wanted (`| less -R`).
+fn is_for_eyes() -> bool {
+    io::stdout().is_terminal() || AutoStream::choice(&io::stdout()) != ColorChoice::Never
+}
+
+/// A text of others inside of something styled: nothing in it is a style, or an order, where a
+/// person will look at it. A program that reads stdout gets it as it is.
+pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
+    match is_for_eyes() {
+        true => Cow::Owned(harmless(text)),
+        false => Cow::Borrowed(text),
+    }
+}
+
 /// Writes one JSON document.
 pub(crate) fn json(value: &Value) -> Result<(), Trouble> {
-    data(format!("{value:#}\n").as_bytes())
+    data(escaped(&format!("{value:#}\n")).as_bytes())
+}
+
+/// Writes one JSON document on a line of its own.
+pub(crate) fn json_line(value: &Value) -> Result<(), Trouble> {
+    data(escaped(&format!("{value}\n")).as_bytes())
+}
+
+/// JSON in which what a terminal obeys, or what turns the order of a text around, is written as
+/// `\u009b`. Such characters can only stand inside of its strings.
+fn escaped(json: &str) -> Cow<'_, str> {
+    let is_raw = |c: char| !c.is_ascii_control() && harmless_char(c) != c;
+    if !json.contains(is_raw) {
+        return Cow::Borrowed(json);
+    }
+    let mut text = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        match is_raw(c) {
+            true => text.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => text.push(c),
+        }
+    }
+    Cow::Owned(text)
 }
 
 /// Says something to the person. That nobody can hear it is no reason to fail.
@@ -77,7 +111,7 @@ pub(crate) fn dressed(text: &str) -> String {
 pub(crate) fn trouble(trouble: &Trouble, form: Form) {
     match form {
         Form::Text => say(report::render(trouble)),
-        Form::Json => say(trouble.to_json().to_string()),
+        Form::Json => say(escaped(&trouble.to_json().to_string())),
     }
 }
 
@@ -99,20 +133,23 @@ pub(crate) fn harmless(text: &str) -> String {
 }
 
 fn harmless_char(c: char) -> char {
-    let reorders = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let reorders = matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
     let obeyed = c.is_control() && !matches!(c, '\n' | '\t');
     if reorders || obeyed { '\u{fffd}' } else { c }
 }
 
-/// The text with styles and no other orders to the terminal: files and answers that are shown may
-/// contain any.
+/// The text with our own styles and no other orders to the terminal: files and answers that are
+/// shown may contain any. Styles that hide a text, or could, are not among ours.
 fn tamed(text: &str) -> String {
     let mut parts = text.split('\u{1b}');
     let mut clean = harmless(parts.next().unwrap_or_default());
     for part in parts {
         let style = part.strip_prefix('[').map_or(0, |rest| {
             let end = rest.find(|c: char| !c.is_ascii_digit() && c != ';');
-            let end = end.filter(|end| rest[*end..].starts_with('m'));
+            let end = end.filter(|end| rest[*end..].starts_with('m') && is_ours(&rest[..*end]));
             end.map_or(0, |end| "[m".len() + end)
         });
         clean.push(if style > 0 { '\u{1b}' } else { '\u{fffd}' });
@@ -120,6 +157,30 @@ fn tamed(text: &str) -> String {
         clean.push_str(&harmless(&part[style..]));
     }
     clean
+}
+
+/// Whether a style is one that this program uses: bold, dim, underlined, a colour that is neither
+/// black nor white, or the end of them.
+fn is_ours(style: &str) -> bool {
+    let known = |code: &str| {
+        matches!(
+            code,
+            "" | "0"
+                | "1"
+                | "2"
+                | "4"
+                | "22"
+                | "24"
+                | "31"
+                | "32"
+                | "33"
+                | "34"
+                | "35"
+                | "36"
+                | "39"
+        )
+    };
+    style.split(';').all(known)
 }
 
 /// The text with its styles, or without where they do not belong.
@@ -160,10 +221,26 @@ mod tests {
     }
 
     #[test]
+    fn json_has_no_orders_for_a_terminal() {
+        let value = serde_json::json!({ "a": "\u{9b}8m \u{1b} \u{202e} \u{85} é שלום" });
+        let text = value.to_string();
+        let escaped = escaped(&text);
+        assert!(
+            escaped.contains(r"\u009b8m \u001b \u202e \u0085 é שלום"),
+            "{escaped}"
+        );
+        assert_eq!(serde_json::from_str::<Value>(&escaped).unwrap(), value);
+    }
+
+    #[test]
     fn of_all_orders_only_styles_reach_the_terminal() {
         for (text, clean) in [
             ("\u{1b}[1;31mred\u{1b}[0m", "\u{1b}[1;31mred\u{1b}[0m"),
             ("\u{1b}[mx", "\u{1b}[mx"),
+            ("\u{1b}[8mx\u{1b}[0m", "\u{fffd}[8mx\u{1b}[0m"),
+            ("\u{1b}[31;41mx", "\u{fffd}[31;41mx"),
+            ("\u{1b}[38;5;0mx", "\u{fffd}[38;5;0mx"),
+            ("\u{1b}[30mx", "\u{fffd}[30mx"),
             ("\u{1b}[2Jx\u{1b}", "\u{fffd}[2Jx\u{fffd}"),
             ("\u{1b}[31", "\u{fffd}[31"),
             ("\u{1b}[1é", "\u{fffd}[1é"),

@@ -119,7 +119,7 @@ impl Run {
         match form {
             Form::Json => {
                 let event = result_event(&ended, None, &ended.came);
-                output::data(format!("{event}\n").as_bytes())?;
+                output::json_line(&event)?;
             }
             Form::Text => output::styled(&text(&ended.came))?,
         }

@@ -68,7 +68,7 @@ impl Run {
 pub(crate) fn report(ended: Ended<TaskEnd>, form: Form, resume: &str) -> Result<Exit, Trouble> {
     say_warnings(&ended.warnings, form);
     match form {
-        Form::Json => output::data(format!("{}\n", event(&ended)).as_bytes())?,
+        Form::Json => output::json_line(&event(&ended))?,
         Form::Text => output::styled(&text(&ended))?,
     }
     match ended.came {

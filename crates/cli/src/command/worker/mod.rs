@@ -158,7 +158,7 @@ impl Watcher for Lines {
     fn events(&mut self, events: &[Event]) {
         for event in events {
             // A reader that is gone does not stop the work.
-            let _ = output::data(format!("{}\n", event_json(event)).as_bytes());
+            let _ = output::json_line(&event_json(event));
         }
     }
 }

@@ -111,7 +111,7 @@ fn report(loom: &Loom, row: &RunRow, form: Form) -> Result<Exit, Trouble> {
                 "event": "result", "run": row.id, "status": row.status, "reason": row.reason,
                 "output": output, "spent": row.spent,
             });
-            output::data(format!("{line}\n").as_bytes())?;
+            output::json_line(&line)?;
         }
         Form::Text if row.status == RunStatus::Completed => match &output {
             Value::String(text) => output::styled(&format!("{}\n", output::harmless(text)))?,
@@ -192,7 +192,7 @@ fn waits(loom: &Loom, (tasks, run): (&[TaskRow], &RunId), form: Form) -> Result<
     if form == Form::Json {
         let listed: Vec<Value> = tasks.iter().map(|task| listed(loom, task)).collect();
         let line = json!({ "event": "result", "run": run, "status": "waiting", "tasks": listed });
-        output::data(format!("{line}\n").as_bytes())?;
+        output::json_line(&line)?;
     }
     if form == Form::Text {
         for task in tasks.iter().filter(|task| is_for_people(task)) {

@@ -126,7 +126,7 @@ impl View {
     fn tell(&mut self, event: &Event) {
         if self.form == Form::Json {
             // A reader that is gone is noticed when the result is printed.
-            let _ = output::data(format!("{}\n", event_json(event)).as_bytes());
+            let _ = output::json_line(&event_json(event));
             return;
         }
         let detail = match self.screen {
