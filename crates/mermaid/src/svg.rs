@@ -1,7 +1,12 @@
 //! Pictures: the diagram as SVG, its nodes coloured by how far they have come.
 //!
 //! The renderer reads the text itself; what a diagram means never comes from it. This is the only
-//! module that knows it.
+//! module that knows it. What it draws is written again by `clean`: labels as text that every viewer
+//! shows, and nothing that a page should not have from strangers.
+
+mod clean;
+mod css;
+mod labels;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -22,14 +27,11 @@ use crate::syntax::TextKind;
 /// How many nodes and edges together are drawn: the layout's time grows faster than they do.
 pub const DRAWN_MAX: usize = 2_000;
 
-/// Labels are measured with the metrics of one font and shown with whichever the viewer has. They
-/// are shown a little smaller than measured, so that a wider font fits too, and what does not fit
-/// flows over both edges of its box rather than being cut at one.
+/// What the picture adds to the renderer's own styles.
 const CSS: &str = "
-foreignObject { overflow: visible; }
-foreignObject > div { display: flex !important; justify-content: center; align-items: center; height: 100%; max-width: none !important; }
-.nodeLabel, span.edgeLabel { font-size: 14px; }
 .status-running rect, .status-running polygon, .status-running path, .status-running circle { stroke-width: 2.5px; }
+.label .background { fill: #eeeeee; opacity: 0.85; stroke: none; }
+text { fill: #333; }
 ";
 
 /// White space around the picture, for labels at its edge.
@@ -108,7 +110,13 @@ fn draw(name: &str, text: &str) -> Result<String, SvgError> {
     };
     let request = RenderRequest::svg(text, OperationControl::new(), request);
     match renderer.render(request) {
-        Ok(RenderOutput::Svg(Some(svg))) => Ok(svg.svg().to_owned()),
+        Ok(RenderOutput::Svg(Some(svg))) => clean::clean(svg.svg()).ok_or_else(|| {
+            let detail = format!(
+                "the picture is no XML, or is deeper than {}",
+                clean::DEPTH_MAX
+            );
+            SvgError::Renderer(detail)
+        }),
         Ok(_) => Err(SvgError::Renderer(
             "no flowchart was found in it".to_owned(),
         )),
