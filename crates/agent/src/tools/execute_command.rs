@@ -106,10 +106,7 @@ impl CommandSettings {
                 .set("GIT_DIR", instead.git_dir)
                 .set("GIT_WORK_TREE", instead.work_tree);
         }
-        Ok(invocation
-            .cwd(workspace.path())
-            .env(env)
-            .sandbox(sandbox))
+        Ok(invocation.cwd(workspace.path()).env(env).sandbox(sandbox))
     }
 
     /// The same, with what is secret in another project hidden as well: commands see the whole

@@ -44,7 +44,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Key> + Clone {
 }
 
 /// Keys that give permission: a project may not set them, only its user.
-const USERS_OWN: [&str; 2] = ["run.trust", "trust.projects"];
+const USERS_OWN: [&str; 3] = ["run.trust", "trust.projects", "workflows.http.allow"];
 
 const OWN: &[Key] = &[
     Key {
@@ -172,7 +172,7 @@ impl Key {
     pub(super) fn is_users_own(&self) -> bool {
         USERS_OWN
             .iter()
-            .filter_map(|dotted| dotted.split_once('.'))
+            .filter_map(|dotted| dotted.rsplit_once('.'))
             .any(|(section, name)| section == self.section && name == self.name)
     }
 

@@ -2,17 +2,14 @@
 
 use serde_json::json;
 
-use crate::listener::{calling, fine, listen};
+use crate::listener::{ALLOW, calling, fine, listen};
 use crate::project::Project;
 
 #[test]
 fn a_value_names_no_variable() {
     let (address, sent) = listen(fine);
-    let project = Project::empty();
-    project.write(
-        "drawloom.toml",
-        &format!("[workflows.http]\nallow = [\"{address}\"]\n"),
-    );
+    let project = Project::empty().with_variable(ALLOW, address.to_string());
+    project.write("drawloom.toml", "");
     let config = json!({ "url": format!("http://{address}/"), "headers": {
         "x-title": "{{input.title}}", "x-own": "$CANARY", "x-mixed": "Bearer {{secrets.CANARY}} {{input.title}}",
         "x-price": "$5",
@@ -49,11 +46,8 @@ fn a_variable_that_is_not_set_stops_the_call() {
         json!({ "x-key": "a {{secrets.NOT_SET_HERE}}" }),
     ] {
         let (address, sent) = listen(fine);
-        let project = Project::empty();
-        project.write(
-            "drawloom.toml",
-            &format!("[workflows.http]\nallow = [\"{address}\"]\n"),
-        );
+        let project = Project::empty().with_variable(ALLOW, address.to_string());
+        project.write("drawloom.toml", "");
         let config = json!({ "url": format!("http://{address}/"), "headers": headers });
         project.write("h.mmd", &calling(&config));
         let ran = project.run("workflow start h.mmd --wait");
@@ -70,11 +64,8 @@ fn a_variable_that_is_not_set_stops_the_call() {
 #[test]
 fn a_header_that_cannot_be_sent_is_named() {
     let (address, sent) = listen(fine);
-    let project = Project::empty();
-    project.write(
-        "drawloom.toml",
-        &format!("[workflows.http]\nallow = [\"{address}\"]\n"),
-    );
+    let project = Project::empty().with_variable(ALLOW, address.to_string());
+    project.write("drawloom.toml", "");
     let config = json!({ "url": format!("http://{address}/"), "headers": { "x-a": "fine", "x-b": "{{input.b}}" } });
     project.write("h.mmd", &calling(&config));
     let mut command = project.command("workflow start h.mmd --wait --input");

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::listener::{calling, fine, listen};
+use crate::listener::{ALLOW, calling, fine, listen};
 use crate::project::Project;
 
 #[test]
@@ -44,13 +44,9 @@ fn addresses_that_are_not_public_need_an_entry() {
 fn an_entry_allows_an_address_and_nothing_beside_it() {
     let (address, sent) = listen(fine);
     let (other, other_sent) = listen(fine);
-    let project = Project::empty();
-    project.write("h.mmd", &calling(&json!({ "url": "{{input.url}}" })));
     for entry in [address.to_string(), format!("localhost:{}", address.port())] {
-        project.write(
-            "drawloom.toml",
-            &format!("[workflows.http]\nallow = [\"{entry}\"]\n"),
-        );
+        let project = Project::empty().with_variable(ALLOW, entry.clone());
+        project.write("h.mmd", &calling(&json!({ "url": "{{input.url}}" })));
         let host = entry.split(':').next().unwrap();
         let ran = project.run(&format!(
             "workflow start h.mmd --wait url=http://{host}:{}/",
@@ -65,10 +61,21 @@ fn an_entry_allows_an_address_and_nothing_beside_it() {
     }
     assert_eq!(sent.lock().unwrap().len(), 2);
     assert!(other_sent.lock().unwrap().is_empty());
-    project.write(
-        "drawloom.toml",
-        "[workflows.http]\nallow = [\"http://x\"]\n",
-    );
+    let project = Project::empty().with_variable(ALLOW, "http://x");
+    project.write("h.mmd", &calling(&json!({ "url": "{{input.url}}" })));
     let ran = project.run("workflow start h.mmd --wait url=http://127.0.0.1/");
     assert!(ran.err.contains("`http://x`"), "{}", ran.err);
+}
+
+#[test]
+fn a_project_cannot_allow_addresses_to_itself() {
+    let project = Project::empty();
+    project.write(
+        "drawloom.toml",
+        "[workflows.http]\nallow = [\"127.0.0.1\"]\n",
+    );
+    project.write("h.mmd", &calling(&json!({ "url": "http://127.0.0.1/" })));
+    let ran = project.run("workflow start h.mmd --wait");
+    assert_eq!(ran.exit, 1);
+    assert!(ran.err.contains("is not a project's to set"), "{}", ran.err);
 }

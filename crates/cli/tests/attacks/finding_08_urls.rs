@@ -2,17 +2,14 @@
 
 use serde_json::json;
 
-use crate::listener::{calling, fine, listen};
+use crate::listener::{ALLOW, calling, fine, listen};
 use crate::project::Project;
 
 #[test]
 fn a_value_stays_in_its_part_of_the_url() {
     let (address, sent) = listen(fine);
-    let project = Project::empty();
-    project.write(
-        "drawloom.toml",
-        &format!("[workflows.http]\nallow = [\"{address}\"]\n"),
-    );
+    let project = Project::empty().with_variable(ALLOW, address.to_string());
+    project.write("drawloom.toml", "");
     let config =
         json!({ "url": format!("http://{address}/v1/{{{{input.v}}}}/x?q={{{{input.v}}}}&r=1") });
     project.write("h.mmd", &calling(&config));
@@ -68,10 +65,7 @@ fn a_value_chooses_no_host_unless_it_is_the_whole_url() {
         assert!(ran.err.contains("url"), "{}", ran.err);
     }
     let (address, sent) = listen(fine);
-    project.write(
-        "drawloom.toml",
-        &format!("[workflows.http]\nallow = [\"{address}\"]\n"),
-    );
+    let project = Project::empty().with_variable(ALLOW, address.to_string());
     project.write("h.mmd", &calling(&json!({ "url": "{{input.url}}" })));
     let ran = project.run(&format!(
         "workflow start h.mmd --wait url=http://{address}/a?b"
@@ -85,11 +79,8 @@ fn a_value_chooses_no_host_unless_it_is_the_whole_url() {
 
 #[test]
 fn a_password_in_a_url_is_never_printed() {
-    let project = Project::empty();
-    project.write(
-        "drawloom.toml",
-        "[workflows.http]\nallow = [\"127.0.0.1\"]\n",
-    );
+    let project = Project::empty().with_variable(ALLOW, "127.0.0.1");
+    project.write("drawloom.toml", "");
     for url in [
         "http://user:CANARY-PW@127.0.0.1:1/x",
         "http://user:CANARY-PW@127.0.0.2:1/x",

@@ -6,6 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+/// The variable with the addresses that may be called; a project cannot set it.
+pub(crate) const ALLOW: &str = "DRAWLOOM_WORKFLOWS_HTTP_ALLOW";
+
 /// What was sent, request by request.
 pub(crate) type Sent = Arc<Mutex<Vec<String>>>;
 

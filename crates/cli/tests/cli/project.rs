@@ -9,6 +9,8 @@ use tempfile::TempDir;
 /// A folder of its own for one test.
 pub(crate) struct Project {
     folder: TempDir,
+    /// Variables that every command gets.
+    variables: Vec<(&'static str, String)>,
 }
 
 /// The variables that keys are looked up in.
@@ -52,6 +54,7 @@ impl Project {
     pub(crate) fn empty() -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),
+            variables: Vec::new(),
         }
     }
 
@@ -61,6 +64,13 @@ impl Project {
             project.write(path, text);
         }
         project
+    }
+
+    /// The project with a variable that every command gets.
+    #[allow(dead_code, reason = "only suites with calls to loopback need it")]
+    pub(crate) fn with_variable(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.variables.push((name, value.into()));
+        self
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -112,6 +122,7 @@ impl Project {
         for name in KEY_VARIABLES {
             command.env_remove(name);
         }
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
 

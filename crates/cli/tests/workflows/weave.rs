@@ -31,10 +31,10 @@ pub(crate) fn diagram(lines: &str, steps: &[(&str, Value)]) -> String {
 /// A project in which nobody answers, and commands run without a sandbox: what holds them is tested
 /// where it is made.
 pub(crate) fn bare() -> Project {
-    let project = Project::empty();
+    let project = Project::empty().with_variable("DRAWLOOM_WORKFLOWS_HTTP_ALLOW", "127.0.0.1");
     project.write(
         "drawloom.toml",
-        "[ai]\nmode = \"stdout\"\n\n[agent.sandbox]\nkind = \"none\"\n\n[workflows.http]\nallow = [\"127.0.0.1\"]\n",
+        "[ai]\nmode = \"stdout\"\n\n[agent.sandbox]\nkind = \"none\"\n",
     );
     project
 }
