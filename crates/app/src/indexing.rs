@@ -29,6 +29,15 @@ pub struct Indexed {
 /// Reads the project around `at`, or around the current folder: the one with a `drawloom.toml` or a
 /// `.drawloom`, else the repository, else the current folder, or `at` where that is outside of it.
 pub fn index(surroundings: &Surroundings, at: Option<&Path>) -> Result<Indexed, Error> {
+    index_with(surroundings, at, |_, _| Vec::new())
+}
+
+/// As [`index`], with files that are gone; `gone` is told the project's folder and what may be read.
+fn index_with(
+    surroundings: &Surroundings,
+    at: Option<&Path>,
+    gone: impl FnOnce(&Path, &Policy) -> Vec<RelPath>,
+) -> Result<Indexed, Error> {
     let start = at.map_or_else(|| surroundings.cwd.clone(), |at| surroundings.path(at));
     if !fs::exists(&start) {
         let message = format!("there is no folder {}", start.display());
@@ -59,7 +68,8 @@ pub fn index(surroundings: &Surroundings, at: Option<&Path>) -> Result<Indexed, 
     };
     let agent = &settings.agent;
     let space = Workspace::new(root, Policy::new(&agent.policy)?, agent.files);
-    let index = Index::build(&space, &cache)?;
+    let gone = gone(&folder, space.policy());
+    let index = Index::build_with_gone(&space, &cache, &gone)?;
     let part = match at {
         Some(_) => inside(&folder, &start)?,
         None => RelPath::root(),
@@ -77,21 +87,32 @@ pub struct Reached {
     /// The files, as the project names them.
     pub changed: Vec<RelPath>,
     pub impact: Impact,
+    /// Those of them that are not there any more.
+    pub gone: Vec<RelPath>,
     /// Why something that was given has no part in it.
     pub left_out: Vec<Error>,
 }
 
 /// Whom changes to `files` reach, given relative to the current folder or to the project's; a
-/// folder stands for the files in it. What is not there is left out, as long as anything is there:
-/// in a list that git made, some files are gone.
+/// folder stands for the files in it. A file that is gone reaches those who still import it, and under
+/// the name that git knows it by now, if it was renamed. What never was there is left out, as long as
+/// anything else is given.
 pub fn impact(
     surroundings: &Surroundings,
     files: &[PathBuf],
     depth_max: u32,
 ) -> Result<(Indexed, Reached), Error> {
-    let indexed = index(surroundings, None)?;
-    let (mut changed, mut left_out) = (Vec::new(), Vec::new());
-    for file in files {
+    let mut lost = Gone::default();
+    let indexed = index_with(surroundings, None, |folder, policy| {
+        lost = Gone::find(folder, surroundings, files);
+        lost.paths.retain(|path| policy.check_read(path).is_ok());
+        lost.paths.clone()
+    })?;
+    let mut changed: Vec<RelPath> = lost.renamed;
+    changed.retain(|path| indexed.index.file(path).is_some());
+    changed.extend(lost.paths.iter().cloned());
+    let mut left_out = Vec::new();
+    for file in files.iter().filter(|file| !lost.given.contains(file)) {
         match indexed.meant(&surroundings.path(file), file) {
             Ok(paths) => changed.extend(paths),
             Err(error) => left_out.push(error),
@@ -106,9 +127,60 @@ pub fn impact(
     let reached = Reached {
         changed,
         impact,
+        gone: lost.paths,
         left_out,
     };
     Ok((indexed, reached))
+}
+
+/// What was given and is not there, but was committed.
+#[derive(Default)]
+struct Gone<'f> {
+    given: Vec<&'f PathBuf>,
+    /// The files of the project it stands for.
+    paths: Vec<RelPath>,
+    /// Where git says some of them are now.
+    renamed: Vec<RelPath>,
+}
+
+impl<'f> Gone<'f> {
+    fn find(folder: &Path, surroundings: &Surroundings, files: &'f [PathBuf]) -> Self {
+        let mut found = Self::default();
+        let is_there =
+            |file: &PathBuf| fs::exists(&surroundings.path(file)) || fs::exists(&folder.join(file));
+        let missing: Vec<&PathBuf> = files.iter().filter(|file| !is_there(file)).collect();
+        if missing.is_empty() {
+            return found;
+        }
+        let Ok(repository) = vcs::Repository::open(&vcs::Git::at(folder)) else {
+            return found;
+        };
+        let top = repository.top().to_owned();
+        let renamed = repository.renamed().unwrap_or_default();
+        let in_project = |path: &PathBuf| inside(folder, &top.join(path)).ok();
+        for given in missing {
+            // As one stands, and as git names files, from the top.
+            let spellings = [plain(&surroundings.path(given)), top.join(given)];
+            let committed = spellings.iter().find_map(|path| {
+                let path = path.strip_prefix(&top).ok()?;
+                let committed = repository.committed(path).ok()?;
+                (!committed.is_empty()).then_some(committed)
+            });
+            let Some(committed) = committed else {
+                continue;
+            };
+            found.given.push(given);
+            found.paths.extend(committed.iter().filter_map(in_project));
+            let now = renamed.iter().filter(|(old, _)| committed.contains(old));
+            found
+                .renamed
+                .extend(now.filter_map(|(_, new)| in_project(new)));
+        }
+        found
+            .paths
+            .retain(|path| !fs::exists(&folder.join(path.as_str())));
+        found
+    }
 }
 
 impl Indexed {
@@ -122,14 +194,15 @@ impl Indexed {
         };
         let real = fs::canonical(&path).unwrap_or_else(|_| plain(&path));
         let shown = given.display();
-        let named = inside(&self.folder, &real).map_err(|_| {
+        if !real.starts_with(&self.folder) {
             let message = format!(
                 "{shown} is outside of the project {}",
                 self.folder.display()
             );
-            Error::new(Code::File, message)
-                .hint("name a file of this project, or use `--cwd` to work in another")
-        })?;
+            return Err(Error::new(Code::File, message)
+                .hint("name a file of this project, or use `--cwd` to work in another"));
+        }
+        let named = inside(&self.folder, &real)?;
         if self.index.file(&named).is_some() {
             return Ok(vec![named]);
         }

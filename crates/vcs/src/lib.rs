@@ -35,6 +35,7 @@ mod worktree;
 mod worktrees;
 
 mod commit_all;
+mod committed;
 mod identity;
 mod message;
 mod patch;

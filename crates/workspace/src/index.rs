@@ -65,6 +65,7 @@ pub struct Index {
     /// For each file, those that import it, in order.
     importers: Vec<Vec<u32>>,
     importance: Vec<f64>,
+    unnameable: usize,
     by_path: HashMap<RelPath, u32, FxBuildHasher>,
 }
 
@@ -81,11 +82,35 @@ impl Index {
     /// Reads the project. What cannot be parsed, opened or read is in the index as far as it is
     /// known; the cache is used if it fits and brought up to date, and never a reason to fail.
     pub fn build(space: &Workspace, cache: &Cache) -> Result<Self, Error> {
+        Self::build_with_gone(space, cache, &[])
+    }
+
+    /// The same, with files in it that are not there any more: whoever still asks for one imports it.
+    pub fn build_with_gone(
+        space: &Workspace,
+        cache: &Cache,
+        gone: &[RelPath],
+    ) -> Result<Self, Error> {
         let known = cache.load(space);
-        let sources = collect::collect(space, &known, cache)?;
+        let (mut sources, unnameable) = collect::collect(space, &known, cache)?;
         cache.store(space, &known, &sources);
+        for path in gone {
+            if let Err(place) = sources.binary_search_by(|source| source.path.cmp(path)) {
+                sources.insert(place, project::Source::gone(path.clone()));
+            }
+        }
         let resolved = graph::resolve(space, &sources);
-        Ok(Self::of(sources, resolved))
+        Ok(Self {
+            unnameable,
+            ..Self::of(sources, resolved)
+        })
+    }
+
+    /// How many files and folders are not in the index because of their names: with control
+    /// characters, or not UTF-8.
+    #[must_use]
+    pub fn unnameable(&self) -> usize {
+        self.unnameable
     }
 
     fn of(sources: Vec<project::Source>, resolved: graph::Resolved) -> Self {
@@ -103,6 +128,7 @@ impl Index {
             imports: resolved.imports,
             importers,
             importance,
+            unnameable: 0,
         }
     }
 

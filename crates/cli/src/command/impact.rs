@@ -26,8 +26,9 @@ const NAMED_MAX: usize = 5;
 /// Specifiers are resolved as the language does it, with extensions and index files, `tsconfig.json`
 /// paths, packages of the workspace, modules and includes. Tests are listed apart.
 ///
-/// A folder stands for the files in it. Of several files, those that are gone or not in the index are
-/// left out, and that is said.
+/// A folder stands for the files in it. Of a file that was deleted or renamed, those are shown that
+/// still import it, and those that import it under its new name. Files that were never committed, or
+/// are not in the index, are left out, and that is said.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
@@ -57,6 +58,12 @@ impl Impact {
         }
         for error in &reached.left_out {
             output::say(format!("left out: {error}"));
+        }
+        if !reached.gone.is_empty() {
+            let names = named(&reached.gone);
+            output::say(format!(
+                "no longer there, and still imported if listed: {names}"
+            ));
         }
         if reached.impact.is_empty() {
             output::say(format!("nothing imports {}", named(&reached.changed)));
@@ -152,6 +159,7 @@ fn as_json(reached: &Reached) -> Value {
     };
     json!({
         "changed": reached.changed,
+        "gone": reached.gone,
         "files": list(&reached.impact.files),
         "tests": list(&reached.impact.tests),
         "left_out": reached.left_out.iter().map(ToString::to_string).collect::<Vec<_>>(),

@@ -64,6 +64,12 @@ impl Index {
             (0, _) => output::say("no line fits the budget; give `--budget` more tokens"),
             _ => {}
         }
+        let unnameable = indexed.index.unnameable();
+        if unnameable > 0 {
+            output::say(format!(
+                "left out for their names, with control characters or not UTF-8: {unnameable}"
+            ));
+        }
         // The process ends here; giving its memory back name by name would only take time.
         std::mem::forget(indexed);
         Ok(Exit::Done)
@@ -127,6 +133,7 @@ fn as_json(indexed: &Indexed, selection: &Selection<'_>) -> Value {
         "root": indexed.folder,
         "files": files,
         "left_out": selection.left_out,
+        "unnameable": indexed.index.unnameable(),
     })
 }
 

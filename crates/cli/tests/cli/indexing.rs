@@ -243,3 +243,59 @@ fn an_empty_folder_has_nothing_to_show() {
     };
     check(&Project::empty(), "index", expect);
 }
+
+fn git(project: &Project, words: &str) {
+    let run = std::process::Command::new("git")
+        .args(["-c", "user.name=A", "-c", "user.email=a@b.c"])
+        .args(words.split(' '))
+        .current_dir(project.path())
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{words}: {run:?}");
+}
+
+#[test]
+fn a_file_that_was_deleted_or_renamed_reaches_those_who_import_it() {
+    let project = Project::with(FILES);
+    for words in ["init -q", "add -A", "commit -q -m first"] {
+        git(&project, words);
+    }
+    std::fs::remove_file(project.path().join("src/user.ts")).unwrap();
+    let says = |names: &'static [&'static str]| Expect {
+        exit: 0,
+        out: Has(names),
+        err: Has(&["no longer there"]),
+    };
+    let reached: &[&str] = &[
+        "src/api.ts | depth 1 | via src/user.ts\n",
+        "src/main.ts | depth 2 | via src/api.ts\n",
+        "src/user.test.ts | depth 1 | via src/user.ts | test\n",
+    ];
+    check(&project, "impact src/user.ts", says(reached));
+    // A commit later it is still known.
+    git(&project, "commit -q -a -m second");
+    check(&project, "impact src/user.ts", says(reached));
+    git(&project, "mv src/api.ts src/http.ts");
+    project.write("src/main.ts", "import './http.js';\n");
+    let renamed = &["src/main.ts | depth 1 | via src/http.ts\n"];
+    check(&project, "impact src/api.ts", says(renamed));
+    check_failed(
+        &project,
+        "impact src/never.ts",
+        1,
+        &["there is no file src/never.ts"],
+    );
+}
+
+#[test]
+fn names_with_control_characters_are_counted() {
+    let project = Project::with(FILES);
+    std::fs::write(project.path().join("src/\u{7}bell.ts"), "").unwrap();
+    let expect = Expect {
+        exit: 0,
+        out: Has(&["src/user.ts"]),
+        err: Has(&["left out for their names, with control characters or not UTF-8: 1"]),
+    };
+    check(&project, "index", expect);
+    check_done(&project, "index --json", Has(&["\"unnameable\": 1"]));
+}

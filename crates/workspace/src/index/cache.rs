@@ -102,7 +102,7 @@ impl Cache {
 }
 
 /// What a file was when it was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamp {
     size: i64,
     modified: i64,

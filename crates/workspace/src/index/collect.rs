@@ -41,12 +41,12 @@ struct Hand {
     buffer: Vec<u8>,
 }
 
-/// Every file that may be read, in tree order.
+/// Every file that may be read, in tree order, and how many entries have names that no path can spell.
 pub(super) fn collect(
     space: &Workspace,
     known: &Known,
     cache: &Cache,
-) -> Result<Vec<Source>, Error> {
+) -> Result<(Vec<Source>, usize), Error> {
     let read = |hand: &mut Hand, candidate: Candidate<'_>| {
         // What is kept about the project is no part of it.
         if candidate.path.names().next() == Some(HOME) {
@@ -57,10 +57,10 @@ pub(super) fn collect(
             .or_else(|| opened(candidate, known, cache, &mut hand.buffer));
         hand.sources.extend(source);
     };
-    let hands = space.survey(nesting::STACK_BYTES, Hand::default, read)?;
+    let (hands, unnameable) = space.survey(nesting::STACK_BYTES, Hand::default, read)?;
     let mut sources: Vec<Source> = hands.into_iter().flat_map(|hand| hand.sources).collect();
     sources.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(sources)
+    Ok((sources, unnameable))
 }
 
 fn opened(

@@ -41,6 +41,18 @@ pub(crate) struct Source {
 }
 
 impl Source {
+    /// A file that is not there any more: others may still ask for it.
+    pub(super) fn gone(path: RelPath) -> Self {
+        Self {
+            language: Language::of(&path),
+            path,
+            extent: Extent::Lines(0),
+            facts: Arc::default(),
+            manifest: None,
+            stamp: Stamp::default(),
+        }
+    }
+
     pub(super) fn indexed(self, handed_on: Vec<Export>) -> IndexedFile {
         let facts = Arc::unwrap_or_clone(self.facts);
         let mut exports = facts.exports;

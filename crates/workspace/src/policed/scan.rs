@@ -5,6 +5,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::fs::{Dir, FileType};
 
@@ -18,6 +19,8 @@ use crate::{Entry, Error, ErrorKind, Kind, Policy, RelPath, Root};
 pub(super) struct Filter<'p> {
     policy: &'p Policy,
     ignored: Ignored,
+    /// How many entries were met that no [`RelPath`] can spell.
+    unnameable: Option<&'p AtomicUsize>,
 }
 
 impl<'p> Filter<'p> {
@@ -27,7 +30,19 @@ impl<'p> Filter<'p> {
     }
 
     pub(super) fn new(policy: &'p Policy, ignored: Ignored) -> Self {
-        Self { policy, ignored }
+        Self {
+            policy,
+            ignored,
+            unnameable: None,
+        }
+    }
+
+    /// Adds the entries that are passed over because no [`RelPath`] can spell their names to `count`.
+    pub(super) fn counting(self, count: &'p AtomicUsize) -> Self {
+        Self {
+            unnameable: Some(count),
+            ..self
+        }
     }
 
     /// What has a say about ignoring in `dir`, `dir`'s own files not yet read.
@@ -68,7 +83,11 @@ impl<'p> Filter<'p> {
         ignores: &Ignores,
         entries_max: usize,
     ) -> Result<(Vec<Entry>, Ignores), Error> {
-        let names = names_in(opened, dir, entries_max)?.names;
+        let read = names_in(opened, dir, entries_max)?;
+        if let Some(count) = self.unnameable {
+            count.fetch_add(read.unnameable.len(), Ordering::Relaxed);
+        }
+        let names = read.names;
         let fd = fd_of(opened, dir)?;
         let ignores = match self.ignored {
             Ignored::Included => Ignores::default(),

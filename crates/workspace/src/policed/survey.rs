@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
@@ -100,13 +101,14 @@ impl Workspace {
     }
 
     /// Shows every file of the project that may be read and is not ignored to `visit`, in no
-    /// particular order, each with a `hand` that belongs to one thread; gives the hands back.
+    /// particular order, each with a `hand` that belongs to one thread; gives the hands back, and how
+    /// many entries have names that no path can spell.
     pub(crate) fn survey<H: Send>(
         &self,
         stack_bytes: usize,
         hand: impl Fn() -> H + Sync,
         visit: impl Fn(&mut H, Candidate<'_>) + Sync,
-    ) -> Result<Vec<H>, Error> {
+    ) -> Result<(Vec<H>, usize), Error> {
         let queue = Queue::default();
         let census = OnceLock::new();
         let perform = |hand: &mut H, batch: Batch| {
@@ -149,7 +151,7 @@ impl Workspace {
                 for helper in helpers {
                     hands.push(helper.join().map_err(|_| gave_up())?);
                 }
-                walked.map(|()| hands)
+                walked.map(|unnameable| (hands, unnameable))
             };
             let walker = builder().spawn_scoped(scope, walk);
             let walker = walker
@@ -159,14 +161,16 @@ impl Workspace {
     }
 
     /// Walks the tree and puts its files into the queue; what finds no room there, `help` does.
-    fn hand_out(&self, queue: &Queue, mut help: impl FnMut(Batch)) -> Result<(), Error> {
+    /// Returns how many entries were passed over for their names.
+    fn hand_out(&self, queue: &Queue, mut help: impl FnMut(Batch)) -> Result<usize, Error> {
         let root = RelPath::root();
         let tour = Tour {
             start: &root,
             depth_max: usize::MAX,
             entries_max: self.limits.walk_entries_max,
         };
-        let filter = Filter::new(&self.policy, Ignored::LeftOut);
+        let unnameable = AtomicUsize::new(0);
+        let filter = Filter::new(&self.policy, Ignored::LeftOut).counting(&unnameable);
         let mut pending: Option<(Option<RelPath>, Batch)> = None;
         let mut failed = None;
         tour.go(&self.root, &filter, |fd, entry: &Entry| {
@@ -209,7 +213,7 @@ impl Workspace {
         {
             help(left);
         }
-        failed.map_or(Ok(()), Err)
+        failed.map_or(Ok(unnameable.into_inner()), Err)
     }
 }
 

@@ -16,4 +16,5 @@ mod exports;
 mod impact;
 mod keeping;
 mod oracle;
+mod readers;
 mod refusing;
