@@ -154,9 +154,9 @@ fn sandbox(settings: &Settings) -> Finding {
 fn work_of_builds(project: &Project, surroundings: &Surroundings) -> Finding {
     use builds::Standing;
     match builds::standing(project, surroundings) {
-        Standing::Ready { remote, api } => good(
+        Standing::Ready { remote, kind, api } => good(
             "builds",
-            format!("end as pull requests for {remote}, by way of {api}"),
+            format!("end as pull requests for {remote} ({kind}), by way of {api}"),
         ),
         Standing::NoPull { remote, why } => note(
             "builds",

@@ -4,6 +4,7 @@ use exec::Cancel;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::forge::{Asked, Forge, ForgeKind};
 use crate::http::{ForgeLimits, Http, Once, Reply, Request};
 use crate::{Branch, Error, ErrorKind, NewPull, Project, Published, Pull, Readiness, Secret};
 
@@ -282,5 +283,19 @@ impl GitHub {
             self.http.host()
         );
         Error::new(ErrorKind::BadAnswer, message)
+    }
+}
+
+impl Forge for GitHub {
+    fn kind(&self) -> ForgeKind {
+        ForgeKind::GitHub
+    }
+
+    fn publish<'a>(&'a self, new: &'a NewPull) -> Asked<'a, Published> {
+        Box::pin(GitHub::publish(self, new))
+    }
+
+    fn default_branch(&self) -> Asked<'_, Branch> {
+        Box::pin(GitHub::default_branch(self))
     }
 }

@@ -53,7 +53,12 @@ pub(crate) struct Http {
     token: Secret,
     limits: ForgeLimits,
     cancel: Cancel,
+    /// The kind of answers that are asked for.
+    accept: &'static str,
 }
+
+/// What GitHub wants to be asked for; others do not know it.
+const GITHUB_ACCEPT: &str = "application/vnd.github+json";
 
 /// A request as data, so that it can be made again.
 #[derive(Clone)]
@@ -93,7 +98,7 @@ impl Http {
         let base = checked_base(base)?;
         if token.is_empty() || HeaderValue::try_from(token.expose()).is_err() {
             let message = "there is no token for the forge, or it has characters that no token \
-                           has; set GITHUB_TOKEN to a token that may write pull requests";
+                           has; set its variable to a token that may write pull requests";
             return Err(Error::new(ErrorKind::Unauthorized, message));
         }
         // Fails only when one is installed already, which is as good.
@@ -119,7 +124,14 @@ impl Http {
             token,
             limits,
             cancel: Cancel::default(),
+            accept: GITHUB_ACCEPT,
         })
+    }
+
+    /// Asks for answers of this kind, as forges other than GitHub want it.
+    pub(crate) fn accepting(mut self, accept: &'static str) -> Self {
+        self.accept = accept;
+        self
     }
 
     pub(crate) fn set_cancel(&mut self, cancel: Cancel) {
@@ -176,11 +188,11 @@ impl Http {
     pub(crate) fn words(&self, reply: &Reply) -> String {
         let errors = reply.body.get("errors").and_then(Value::as_array);
         let details = errors.into_iter().flatten().filter_map(detail);
-        let parts: Vec<String> = said(reply)
-            .map(str::to_owned)
-            .into_iter()
-            .chain(details)
-            .collect();
+        let mut parts = Vec::new();
+        for name in ["message", "error", "error_description"] {
+            parts.extend(reply.body.get(name).into_iter().flat_map(sentences));
+        }
+        parts.extend(details);
         let text = match parts.is_empty() {
             true => format!("status {}", reply.status),
             false => parts.join(": "),
@@ -276,14 +288,13 @@ impl Http {
 
     fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
-        headers.insert(
-            ACCEPT,
-            HeaderValue::from_static("application/vnd.github+json"),
-        );
-        headers.insert(
-            "x-github-api-version",
-            HeaderValue::from_static("2022-11-28"),
-        );
+        headers.insert(ACCEPT, HeaderValue::from_static(self.accept));
+        if self.accept == GITHUB_ACCEPT {
+            headers.insert(
+                "x-github-api-version",
+                HeaderValue::from_static("2022-11-28"),
+            );
+        }
         let bearer = HeaderValue::try_from(format!("Bearer {}", self.token.expose()));
         if let Ok(mut bearer) = bearer {
             bearer.set_sensitive(true);
@@ -426,6 +437,22 @@ fn redirect_target(response: &Response, from: &Url) -> Option<Url> {
 
 fn said(reply: &Reply) -> Option<&str> {
     reply.body.get("message").and_then(Value::as_str)
+}
+
+/// The texts of a value: GitLab gives a sentence, a list of them, or lists by field.
+fn sentences(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(list) => list.iter().flat_map(sentences).collect(),
+        Value::Object(fields) => {
+            let told = fields.iter().map(|(name, value)| {
+                let texts = sentences(value);
+                format!("{name} {}", texts.join(", "))
+            });
+            told.collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// One entry of GitHub's `errors`: a sentence, or a field with a code.

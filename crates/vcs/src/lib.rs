@@ -6,10 +6,10 @@
 //!
 //! The user's checkout, index, stash and branches are never touched. Work is done in a
 //! [`Worktree`] of our own, becomes a branch of our own, and leaves by [`Repository::push`] and
-//! [`GitHub::publish`], or as a patch. Local hooks do not run: neither at a commit nor at a push.
+//! a [`Forge`], or as a patch. Local hooks do not run: neither at a commit nor at a push.
 //! Commits are not signed unless asked for, because a key may ask for a passphrase.
 //!
-//! Git blocks; [`GitHub`] is asynchronous. Both stop when a [`exec::Cancel`] says so.
+//! Git blocks; a [`Forge`] is asynchronous. Both stop when a [`exec::Cancel`] says so.
 //!
 //! What is not here: what a kit is, what a job is, and where clones and worktrees are kept.
 
@@ -41,7 +41,10 @@ mod message;
 mod patch;
 mod push;
 
+mod forge;
+mod gitea;
 mod github;
+mod gitlab;
 mod http;
 mod pull;
 mod wait;
@@ -52,8 +55,11 @@ pub use commit::Commit;
 pub use commit_all::{NewCommit, Signing};
 pub use error::{Error, ErrorKind};
 pub use filtered::{GitPlaces, PathVerdict, Refusal, ShownGit, shown_git};
+pub use forge::{Asked, Forge, ForgeKind};
 pub use git::{FETCH_TIMEOUT_MAX, Git, LOCAL_TIMEOUT_MAX, fetch_at};
+pub use gitea::Gitea;
 pub use github::{DRAFT_PREFIX, GitHub, MANUAL_FIX_LABEL, NOT_JUDGED_LABEL};
+pub use gitlab::GitLab;
 pub use http::ForgeLimits;
 pub use identity::{FALLBACK_EMAIL, FALLBACK_NAME};
 pub use message::{ChangeType, Message, SUBJECT_CHARS_MAX};

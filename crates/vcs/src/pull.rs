@@ -70,7 +70,7 @@ impl NewPull {
             return self.body.clone();
         }
         let note = format!(
-            "\n\n_The rest is left out: GitHub allows {PULL_BODY_CHARS_MAX} characters._\n"
+            "\n\n_The rest is left out: there is room for {PULL_BODY_CHARS_MAX} characters._\n"
         );
         let room = PULL_BODY_CHARS_MAX - note.chars().count();
         let mut kept: String = self.body.chars().take(room).collect();

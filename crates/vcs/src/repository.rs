@@ -187,6 +187,33 @@ impl Repository {
         Err(Error::new(ErrorKind::BranchTaken, message))
     }
 
+    /// Moves a branch of ours on to a commit that follows `tip`. Says whether it could be: not if the
+    /// branch is elsewhere by now, or is checked out, because the files would not follow.
+    pub fn advance_branch(
+        &self,
+        branch: &Branch,
+        tip: &Commit,
+        commit: &Commit,
+    ) -> Result<bool, Error> {
+        let reference = branch.reference();
+        if self.branch_commit(branch)?.as_ref() == Some(commit) {
+            return Ok(true);
+        }
+        let listed = self
+            .git
+            .tell(&Call::new(["worktree", "list", "--porcelain"]))?;
+        let listed = String::from_utf8_lossy(&listed);
+        if listed
+            .lines()
+            .any(|line| line == format!("branch {reference}"))
+        {
+            return Ok(false);
+        }
+        let call = Call::new(["update-ref", "-m", "drawloom: goes on", &reference])
+            .args([commit.as_str(), tip.as_str()]);
+        Ok(self.git.ask(&call)?.is_success())
+    }
+
     /// Whether the branch could be made; it fails if somebody was faster.
     fn try_branch(&self, branch: &Branch, commit: &Commit) -> Result<bool, Error> {
         let nothing = "0".repeat(commit.as_str().len());

@@ -1,10 +1,11 @@
 //! Where the work of builds goes: the remote, the forge behind it, and the token for that.
 //!
-//! A token is sent to GitHub, or to the API that the settings name; to nobody else.
+//! Which forge it is follows from the remote's host where that is known, else from the settings. A token
+//! is sent to a host that is known, or that the settings name; to nobody else.
 
 use builder::Outlet;
 use exec::Cancel;
-use vcs::{ForgeLimits, Git, GitHub, Remote, Repository, Secret};
+use vcs::{ForgeKind, Git, Remote, Repository, Secret};
 
 use crate::settings::Forge;
 use crate::{Error, Project, Surroundings};
@@ -25,7 +26,7 @@ pub(super) fn open(
     let mut outlet = Outlet {
         remote: forge.remote.clone(),
         token: None,
-        github: None,
+        forge: None,
         base: forge.base.clone(),
     };
     let remote = match repository {
@@ -39,11 +40,10 @@ pub(super) fn open(
         });
     };
     let no_pull = match way(forge, surroundings, &remote) {
-        Way::Open { api, token } => {
+        Way::Open { kind, api, token } => {
             if let Some(project) = remote.project() {
-                let limits = ForgeLimits::default();
-                let github = GitHub::new(&api, &project, token.clone(), limits)?;
-                outlet.github = Some(github.cancel(cancel.clone()));
+                let opened = kind.open(&api, &project, token.clone(), cancel.clone())?;
+                outlet.forge = Some(opened);
             }
             outlet.token = Some(token);
             None
@@ -63,7 +63,11 @@ pub enum Standing {
     /// A branch can be pushed to this address; why no pull request can be opened.
     NoPull { remote: String, why: String },
     /// Pull requests are opened at this address, by way of this API.
-    Ready { remote: String, api: String },
+    Ready {
+        remote: String,
+        kind: ForgeKind,
+        api: String,
+    },
 }
 
 /// How far the work of a build could go. Nobody is asked.
@@ -83,14 +87,22 @@ pub fn standing(project: &Project, surroundings: &Surroundings) -> Standing {
     };
     let shown = remote.shown();
     match way(forge, surroundings, &remote) {
-        Way::Open { api, .. } => Standing::Ready { remote: shown, api },
+        Way::Open { kind, api, .. } => Standing::Ready {
+            remote: shown,
+            kind,
+            api,
+        },
         Way::Closed(why) => Standing::NoPull { remote: shown, why },
     }
 }
 
 /// Whether pull requests can be opened for a remote.
 enum Way {
-    Open { api: String, token: Secret },
+    Open {
+        kind: ForgeKind,
+        api: String,
+        token: Secret,
+    },
     Closed(String),
 }
 
@@ -100,20 +112,46 @@ fn way(forge: &Forge, surroundings: &Surroundings, remote: &Remote) -> Way {
         let why = format!("{shown} is not the address of a project on a forge");
         return Way::Closed(why);
     };
-    let Some(api) = forge.url.clone().or_else(|| project.github_api()) else {
+    let Some(kind) = kind_of(forge, &project) else {
         let why = format!(
-            "{} is not known to be GitHub; set `builder.forge.url` to its API if it is a GitHub \
-             Enterprise server",
-            project.host
+            "{} is not a forge that is known; set `builder.forge.kind` to {} if it is one of them, or \
+             `builder.forge.url` to its API",
+            project.host,
+            ForgeKind::NAMES.join(", ")
         );
         return Way::Closed(why);
     };
-    let token = surroundings.variable(&forge.token_env);
+    let api = forge.url.clone().unwrap_or_else(|| kind.api(&project));
+    let variable = token_variable(forge, kind);
+    let token = surroundings.variable(variable);
     match token.map(Secret::new).filter(|token| !token.is_empty()) {
-        Some(token) => Way::Open { api, token },
+        Some(token) => Way::Open { kind, api, token },
         None => Way::Closed(format!(
-            "no pull request can be opened: the variable {} with the token is not set",
-            forge.token_env
+            "no pull request can be opened: the variable {variable} with the token is not set"
         )),
     }
+}
+
+/// Which forge it is: what the settings say, else what the API's address or the host says.
+fn kind_of(forge: &Forge, project: &vcs::Project) -> Option<ForgeKind> {
+    let told = forge.url.as_deref().map(ForgeKind::of_api);
+    let known = ForgeKind::of_host(&project.host);
+    forge.kind.or(told).or(known)
+}
+
+/// The variable with the token: the one of the settings, else the one people use for the forge.
+fn token_variable(forge: &Forge, kind: ForgeKind) -> &str {
+    forge.token_env.as_deref().unwrap_or(kind.token_variable())
+}
+
+/// The values of every variable that may hold a token of a forge, to be taken out of what is kept.
+pub(super) fn tokens(forge: &Forge, surroundings: &Surroundings) -> Vec<llm::Secret> {
+    let kinds = [ForgeKind::GitHub, ForgeKind::GitLab, ForgeKind::Gitea];
+    let names = kinds.map(ForgeKind::token_variable).into_iter();
+    let names = names.chain(forge.token_env.as_deref());
+    let values = names.filter_map(|name| surroundings.variable(name));
+    values
+        .filter(|value| !value.is_empty())
+        .map(llm::Secret::new)
+        .collect()
 }

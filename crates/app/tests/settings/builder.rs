@@ -51,7 +51,8 @@ fn limits_and_the_forge_come_from_the_file_and_from_variables() {
     assert_eq!(builder.builds.plan_files_max, 7);
     assert_eq!(builder.forge.remote, "upstream");
     assert_eq!(builder.forge.base.as_deref(), Some("develop"));
-    assert_eq!(builder.forge.token_env, "GITHUB_TOKEN");
+    assert_eq!(builder.forge.token_env, None);
+    assert_eq!(builder.forge.kind, None);
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod crashes;
 mod emulator;
 mod facts;
 mod forge;
+mod forges;
 mod patches;
 mod pushing;
 mod uncommitted;

@@ -1,0 +1,217 @@
+//! Gitea and Forgejo: pull requests, drafts by their title, and labels, by their REST interface (v1).
+
+use exec::Cancel;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::forge::{Asked, Forge, ForgeKind, Opened, Service};
+use crate::http::{ForgeLimits, Http, Request};
+use crate::{Branch, Error, ErrorKind, NewPull, Project, Published, Pull, Readiness, Secret};
+
+/// What stands before the title of a draft: Gitea and Forgejo know drafts by it.
+const DRAFT_PREFIX: &str = "WIP: ";
+/// The colour of labels that are made, and what they say.
+const LABEL_COLOR: &str = "#d93f0b";
+const LABEL_DESCRIPTION: &str = "Generated code that a person has to look at";
+/// How many entries a page of a list has; servers allow no more by default.
+const PAGE_ENTRIES: usize = 50;
+/// The most pages that are read.
+const PAGES_MAX: usize = 10;
+
+/// One project on Gitea or Forgejo.
+pub struct Gitea {
+    service: Service,
+    owner: String,
+    repository: String,
+}
+
+impl Gitea {
+    /// A project by way of the API at `base`: `https://HOST/api/v1`.
+    pub fn new(
+        base: &str,
+        project: &Project,
+        token: Secret,
+        limits: ForgeLimits,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            service: Service {
+                http: Http::new(base, token, limits)?.accepting("application/json"),
+                kind: ForgeKind::Gitea,
+                name: project.name(),
+            },
+            owner: project.owner.clone(),
+            repository: project.repository.clone(),
+        })
+    }
+
+    /// Stops what is under way when this says so.
+    #[must_use]
+    pub fn cancel(mut self, cancel: Cancel) -> Self {
+        self.service.http.set_cancel(cancel);
+        self
+    }
+
+    async fn publish_now(&self, new: &NewPull) -> Result<Published, Error> {
+        let mut notes = Vec::new();
+        let (pull, was_there) = match self.find_open(&new.head).await? {
+            Some(pull) => (self.update(pull.number, new).await?, true),
+            None => self.create(new).await?,
+        };
+        for label in &new.labels {
+            if let Err(error) = self.label(pull.number, label).await {
+                if error.kind() == ErrorKind::Cancelled {
+                    return Err(error);
+                }
+                notes.push(format!("The label `{label}` was not put on it: {error}."));
+            }
+        }
+        Ok(Published {
+            pull,
+            was_there,
+            notes,
+        })
+    }
+
+    async fn find_open(&self, head: &Branch) -> Result<Option<Pull>, Error> {
+        let query = vec![("state", "open".to_owned())];
+        let ours = format!("{}/{}", self.owner, self.repository);
+        let found = self
+            .find("pulls", query, |pull| {
+                let text = |pointer: &str| pull.pointer(pointer).and_then(Value::as_str);
+                let from = text("/head/repo/full_name").unwrap_or(&ours);
+                text("/head/ref") == Some(head.as_str()) && from.eq_ignore_ascii_case(&ours)
+            })
+            .await?;
+        found.map(|pull| self.read(&pull)).transpose()
+    }
+
+    /// The first entry of a list that fits, page by page.
+    async fn find(
+        &self,
+        path: &str,
+        query: Vec<(&'static str, String)>,
+        fits: impl Fn(&Value) -> bool,
+    ) -> Result<Option<Value>, Error> {
+        for page in 1..=PAGES_MAX {
+            let mut request = self.request(Method::GET, path, None);
+            request.query.clone_from(&query);
+            request.query.push(("limit", PAGE_ENTRIES.to_string()));
+            request.query.push(("page", page.to_string()));
+            let list = self
+                .service
+                .ask(&request, &format!("listing {path}"))
+                .await?;
+            let entries = list.as_array();
+            let entries = entries.ok_or_else(|| self.service.not_understood(path))?;
+            if let Some(found) = entries.iter().find(|entry| fits(entry)) {
+                return Ok(Some(found.clone()));
+            }
+            if entries.len() < PAGE_ENTRIES {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    async fn create(&self, new: &NewPull) -> Result<(Pull, bool), Error> {
+        let body = json!({
+            "title": title(new),
+            "body": new.bounded_body(),
+            "head": new.head.as_str(),
+            "base": new.base.as_str(),
+        });
+        let request = self.request(Method::POST, "pulls", Some(body));
+        let find = || -> Asked<'_, Option<Pull>> { Box::pin(self.find_open(&new.head)) };
+        let reply = match self.service.open_once(&request, find).await? {
+            Opened::Found(pull) => return Ok((pull, false)),
+            Opened::Answered(reply) => reply,
+        };
+        if reply.status == 409
+            && let Some(pull) = self.find_open(&new.head).await?
+        {
+            return Ok((self.update(pull.number, new).await?, true));
+        }
+        let reply = self.service.expect(reply, "opening the pull request")?;
+        Ok((self.read(&reply.body)?, false))
+    }
+
+    async fn update(&self, number: u64, new: &NewPull) -> Result<Pull, Error> {
+        let body = json!({"title": title(new), "body": new.bounded_body()});
+        let request = self.request(Method::PATCH, &format!("pulls/{number}"), Some(body));
+        let found = self
+            .service
+            .ask(&request, "updating the pull request")
+            .await?;
+        self.read(&found)
+    }
+
+    /// Puts a label on a pull request, and makes the label if the repository has none such.
+    async fn label(&self, number: u64, label: &str) -> Result<(), Error> {
+        let named = |entry: &Value| entry.get("name").and_then(Value::as_str) == Some(label);
+        let found = match self.find("labels", Vec::new(), named).await? {
+            Some(found) => found,
+            None => {
+                let body = json!({
+                    "name": label,
+                    "color": LABEL_COLOR,
+                    "description": LABEL_DESCRIPTION,
+                });
+                let request = self.request(Method::POST, "labels", Some(body));
+                self.service.ask(&request, "making a label").await?
+            }
+        };
+        let id = found.get("id").and_then(Value::as_u64);
+        let id = id.ok_or_else(|| self.service.not_understood("label"))?;
+        let path = format!("issues/{number}/labels");
+        let request = self.request(Method::POST, &path, Some(json!({ "labels": [id] })));
+        self.service.ask(&request, "labelling").await.map(drop)
+    }
+
+    fn read(&self, pull: &Value) -> Result<Pull, Error> {
+        let number = pull.get("number").and_then(Value::as_u64);
+        let url = pull.get("html_url").and_then(Value::as_str);
+        let (Some(number), Some(url)) = (number, url) else {
+            return Err(self.service.not_understood("pull request"));
+        };
+        let title = pull
+            .get("title")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let flag = pull.get("draft").and_then(Value::as_bool);
+        Ok(Pull {
+            number,
+            url: url.to_owned(),
+            draft: flag.unwrap_or_else(|| title.starts_with(DRAFT_PREFIX)),
+        })
+    }
+
+    fn request(&self, method: Method, path: &str, body: Option<Value>) -> Request {
+        let path = format!("repos/{}/{}/{path}", self.owner, self.repository);
+        Service::request(method, path.trim_end_matches('/').to_owned(), body)
+    }
+}
+
+fn title(new: &NewPull) -> String {
+    new.title_after(match new.readiness {
+        Readiness::Draft => DRAFT_PREFIX,
+        Readiness::Ready => "",
+    })
+}
+
+impl Forge for Gitea {
+    fn kind(&self) -> ForgeKind {
+        ForgeKind::Gitea
+    }
+
+    fn publish<'a>(&'a self, new: &'a NewPull) -> Asked<'a, Published> {
+        Box::pin(self.publish_now(new))
+    }
+
+    fn default_branch(&self) -> Asked<'_, Branch> {
+        Box::pin(async {
+            let request = self.request(Method::GET, "", None);
+            let project = self.service.ask(&request, "reading the repository").await?;
+            self.service.read_default(&project)
+        })
+    }
+}
