@@ -61,6 +61,13 @@ pub struct Places {
     pub cache: PathBuf,
 }
 
+impl Places {
+    /// Where compilers keep what they built, for all builds of the project.
+    pub(crate) fn tool_cache(&self) -> PathBuf {
+        self.cache.join("tools")
+    }
+}
+
 /// Where work goes when it is done.
 pub struct Outlet {
     /// The remote that branches are pushed to; one that the repository does not have is none.
@@ -68,7 +75,7 @@ pub struct Outlet {
     /// For remotes over HTTPS, if the user's own credentials do not do.
     pub token: Option<vcs::Secret>,
     /// Where pull requests go; without it the branch is the result.
-    pub github: Option<vcs::GitHub>,
+    pub forge: Option<Box<dyn vcs::Forge>>,
     /// The branch that pull requests go to, if not the one the job started from.
     pub base: Option<String>,
 }
@@ -79,7 +86,7 @@ impl Outlet {
         Outlet {
             remote: "origin".to_owned(),
             token: None,
-            github: None,
+            forge: None,
             base: None,
         }
     }
@@ -93,6 +100,8 @@ pub struct Settings {
     pub plan_files_max: usize,
     /// How often a plan that cannot be used is sent back to the model.
     pub plan_corrections_max: u32,
+    /// How many turns the planner may take to look into files before it has to answer.
+    pub plan_turns_max: u32,
     /// How much of the index the planner is shown, in tokens of about 3.5 bytes.
     pub index_max_tokens: usize,
     /// How much of the context files the model is shown, in tokens of about 3.5 bytes.
@@ -121,6 +130,7 @@ impl Default for Settings {
         Settings {
             plan_files_max: 50,
             plan_corrections_max: 2,
+            plan_turns_max: 8,
             index_max_tokens: 6_000,
             context_max_tokens: 8_000,
             repairs_max: 2,

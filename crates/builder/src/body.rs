@@ -19,6 +19,10 @@ pub(crate) fn pull_request(job: &Job) -> String {
     let summary = plan.map_or("", |plan| plan.summary.trim());
     let quoted: Vec<String> = job.prompt.lines().map(|line| format!("> {line}")).collect();
     write!(text, "{summary}\n\n{}\n", quoted.join("\n")).ok();
+    for more in &job.follow_ups {
+        let quoted: Vec<String> = more.lines().map(|line| format!("> {line}")).collect();
+        write!(text, "\nThen:\n\n{}\n", quoted.join("\n")).ok();
+    }
     text.push_str(judgement(job));
     files(&mut text, job);
     checks(&mut text, job);

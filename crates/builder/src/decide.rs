@@ -3,9 +3,10 @@
 
 use crate::bench::Bench;
 use crate::error::{Error, Kind};
-use crate::job::{Change, Job, JobId};
+use crate::job::{Base, Change, Continued, Job, JobId, checked_prompt};
 use crate::plan::Plan;
 use crate::progress::{EVENT, Progress};
+use crate::review::{self, Review};
 use crate::status::Status;
 
 /// Lets the job be built by its plan. [`crate::run::build`] does it.
@@ -18,6 +19,107 @@ pub async fn approve(bench: &Bench<'_>, id: &JobId) -> Result<Job, Error> {
         "The plan was approved.",
         |_| {},
     )
+    .await
+}
+
+/// How an approved plan is built, where that is not as the job was asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Approval {
+    /// Everything up to the review, and nothing published.
+    pub dry_run: bool,
+    /// A local branch, and nothing that leaves the machine.
+    pub is_local: bool,
+    /// A person looks at the work before anything is pushed.
+    pub review: bool,
+}
+
+/// As [`approve`], and with more said about how it is built.
+pub async fn approve_as(bench: &Bench<'_>, id: &JobId, how: Approval) -> Result<Job, Error> {
+    let job = bench.jobs.get(id).await?;
+    let words = "The plan was approved.";
+    settle(bench, &job, Status::Generating, words, |job| {
+        let options = &mut job.options;
+        options.dry_run |= how.dry_run;
+        options.review |= how.review;
+        if how.is_local {
+            options.publish = crate::job::Publish::Local;
+        }
+    })
+    .await
+}
+
+/// Decides about work that waits: it is published as it is, or [`crate::run::build`] has the model
+/// do what the comments say, takes out what was turned down, and holds it against the checks again.
+pub async fn review(bench: &Bench<'_>, id: &JobId, review: Review) -> Result<Job, Error> {
+    let job = bench.jobs.get(id).await?;
+    if job.status() != Status::ReviewReady {
+        let message = format!(
+            "the build `{id}` is `{}`, and no work of it waits for a review",
+            job.status()
+        );
+        return Err(Error::new(Kind::Conflict, message));
+    }
+    review.check(&review::hunks(&job.result.diffs))?;
+    if review.accepts_all() {
+        let words = "The work was accepted.";
+        return settle(bench, &job, Status::Publishing, words, |_| {}).await;
+    }
+    let (status, words) = match review.has_comments() {
+        true => (
+            Status::Repairing,
+            "The work was commented; the model is told.",
+        ),
+        false => (Status::Validating, "Parts of the work were turned down."),
+    };
+    settle(bench, &job, status, words, |job| {
+        job.work.review_rounds += 1;
+        job.work.review = Some(review);
+        job.work.report = None;
+        job.work.repairs_before = job.result.repair_attempts;
+    })
+    .await
+}
+
+/// Asks for more in the branch of a build that has come to its end. It is planned next, in the same
+/// conversation, from the commit it ended with.
+pub async fn follow_up(bench: &Bench<'_>, id: &JobId, prompt: &str) -> Result<Job, Error> {
+    let prompt = checked_prompt(prompt)?;
+    let job = bench.jobs.get(id).await?;
+    let done = matches!(job.status(), Status::Completed | Status::CompletedDraft);
+    let (Some(commit), Some(branch), Some(base), true) =
+        (&job.result.commit, &job.result.branch, &job.base, done)
+    else {
+        let message = format!(
+            "the build `{id}` is `{}` and has no branch to go on in; a follow-up takes a build that is \
+             complete or a draft, and no dry run",
+            job.status()
+        );
+        return Err(Error::new(Kind::Conflict, message));
+    };
+    let origin = job
+        .continues
+        .as_ref()
+        .map_or(base, |continued| &continued.origin);
+    let continued = Continued {
+        origin: origin.clone(),
+        branch: branch.clone(),
+    };
+    let start = Base {
+        commit: commit.clone(),
+        branch: base.branch.clone(),
+    };
+    let words = "The build goes on.";
+    settle(bench, &job, Status::Planning, words, |job| {
+        job.follow_ups.push(prompt);
+        job.continues = Some(continued);
+        job.base = Some(start);
+        job.plan = None;
+        job.checks.clear();
+        job.result.pushed = false;
+        job.work.report = None;
+        job.work.saved = None;
+        job.work.repairs_before = job.result.repair_attempts;
+    })
     .await
 }
 

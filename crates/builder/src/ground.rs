@@ -145,7 +145,7 @@ impl Ground {
 
     /// Removes the worktrees of a job.
     pub(crate) fn remove(&self, id: &JobId) -> Result<(), Error> {
-        for name in [work_name(id), base_name(id)] {
+        for name in [work_name(id), base_name(id), origin_name(id)] {
             self.worktrees.remove_of(&name)?;
         }
         Ok(())
@@ -155,7 +155,10 @@ impl Ground {
     pub(crate) fn jobs(&self) -> Result<Vec<JobId>, Error> {
         let list = self.worktrees.list()?;
         let names = list.iter().map(|found| found.job.as_str());
-        let ids = names.map(|name| name.strip_suffix(BASE_SUFFIX).unwrap_or(name));
+        let ids = names.map(|name| {
+            let name = name.strip_suffix(BASE_SUFFIX).unwrap_or(name);
+            name.strip_suffix(ORIGIN_SUFFIX).unwrap_or(name)
+        });
         let mut ids: Vec<JobId> = ids.filter_map(|id| JobId::parse(id).ok()).collect();
         ids.sort();
         ids.dedup();
@@ -189,6 +192,17 @@ impl Ground {
         let base = base_of(job)?;
         let (worktree, _) = self.worktree(&base_name(&job.id), base)?;
         self.tree(bench, worktree, (Writes::Nothing, Ledger::default()))
+    }
+
+    /// The tree that checks are compared with, where the job goes on after its end and so does not
+    /// start from it.
+    pub(crate) fn origin(&self, bench: &Bench<'_>, job: &Job) -> Result<Option<Tree>, Halt> {
+        let Some(continued) = &job.continues else {
+            return Ok(None);
+        };
+        let (worktree, _) = self.worktree(&origin_name(&job.id), &continued.origin)?;
+        let tree = self.tree(bench, worktree, (Writes::Nothing, Ledger::default()))?;
+        Ok(Some(tree))
     }
 
     /// Whether the job has a worktree that it works in.
@@ -261,6 +275,12 @@ pub(crate) fn work_name(id: &JobId) -> String {
 }
 
 const BASE_SUFFIX: &str = "-base";
+
+const ORIGIN_SUFFIX: &str = "-origin";
+
+fn origin_name(id: &JobId) -> String {
+    format!("{id}{ORIGIN_SUFFIX}")
+}
 
 fn base_name(id: &JobId) -> String {
     format!("{id}{BASE_SUFFIX}")
@@ -425,6 +445,11 @@ fn borrow(checkout: &Path, tree: &Path, path: &RelPath) -> Result<bool, Halt> {
         // A directory that is committed is the project's own.
         return Ok(fs::exists(&marker));
     }
+    if is_hidden_from_commands(checkout) {
+        copy(&theirs, &ours)?;
+        fs::write_atomic(&marker, b"Everything here is a copy of the checkout's.\n")?;
+        return Ok(true);
+    }
     let theirs = Root::open(&theirs)?;
     Root::create(&ours)?;
     fs::write_atomic(
@@ -436,6 +461,38 @@ fn borrow(checkout: &Path, tree: &Path, path: &RelPath) -> Result<bool, Halt> {
         fs::link(&theirs.path().join(name), &ours.join(name))?;
     }
     Ok(true)
+}
+
+/// Folders that are others inside a sandbox: links into them lead nowhere.
+const PRIVATE_FOLDERS: [&str; 2] = ["/tmp", "/var/tmp"];
+
+fn is_hidden_from_commands(checkout: &Path) -> bool {
+    let checkout = fs::canonical(checkout).unwrap_or_else(|_| checkout.to_path_buf());
+    PRIVATE_FOLDERS
+        .iter()
+        .any(|folder| checkout.starts_with(folder))
+}
+
+/// How long copying one folder of dependencies may take.
+const COPY_SECONDS_MAX: u64 = 300;
+
+/// Copies a folder with its links and modes. Half a copy is no copy.
+fn copy(from: &Path, to: &Path) -> Result<(), Halt> {
+    let invocation = exec::Invocation::new("cp")
+        .args(["-a", "--"])
+        .args([from.as_os_str(), to.as_os_str()])
+        .timeout(std::time::Duration::from_secs(COPY_SECONDS_MAX));
+    let failed = match exec::run(&invocation) {
+        Ok(outcome) if outcome.is_success() => return Ok(()),
+        Ok(outcome) => outcome.stderr_text().trim().to_owned(),
+        Err(error) => error.to_string(),
+    };
+    fs::remove_tree(to)?;
+    let message = format!(
+        "`{}` cannot be copied for the build: {failed}",
+        from.display()
+    );
+    Err(Halt::Failed(FailureCode::Files, message))
 }
 
 /// The file that says that a directory was borrowed.

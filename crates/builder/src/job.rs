@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Kind};
 use crate::plan::Plan;
 use crate::result::BuildResult;
+use crate::review::Review;
 use crate::status::{Status, Transition};
 use crate::task_type::TaskType;
 use crate::validation::{Check, Report};
@@ -97,6 +98,9 @@ pub struct Options {
     /// Whether work that no check could judge may be called complete.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub allow_unjudged: bool,
+    /// Whether a person looks at the work before anything is pushed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub review: bool,
 }
 
 /// How far a result goes out.
@@ -186,6 +190,27 @@ pub struct Work {
     /// What the model said last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_words: Option<String>,
+    /// The commit that holds the work while a person looks at it; no branch has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saved: Option<String>,
+    /// What a person said about the work and has not been done yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<Review>,
+    /// How often a person looked at it and wanted something changed.
+    pub review_rounds: u32,
+    /// How many repairs there were when a person last asked for something: the next ones count
+    /// from there.
+    pub repairs_before: u32,
+}
+
+/// Where a build that goes on after its end began, and what it goes on with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Continued {
+    /// The commit that checks are compared with: nothing of the build is in it.
+    pub origin: Base,
+    /// The branch that goes on.
+    pub branch: String,
 }
 
 /// A job, whole. Its JSON is what is kept and what is shown.
@@ -196,6 +221,12 @@ pub struct Job {
     pub id: JobId,
     /// The sentence it began with.
     pub prompt: String,
+    /// What was asked for after its end, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub follow_ups: Vec<String>,
+    /// Where it began, if it goes on after its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<Continued>,
     /// What else was said.
     pub options: Options,
     /// How it stands. Changed by [`Job::change`] alone.
@@ -234,25 +265,12 @@ impl Job {
         options: Options,
         now_ms: u64,
     ) -> Result<Job, Error> {
-        let prompt = prompt.into().trim().to_owned();
-        let characters = prompt.chars().count();
-        let wrong = if characters < PROMPT_CHARS_MIN {
-            Some(("at least", PROMPT_CHARS_MIN, "PROMPT_CHARS_MIN"))
-        } else if characters > PROMPT_CHARS_MAX {
-            Some(("at most", PROMPT_CHARS_MAX, "PROMPT_CHARS_MAX"))
-        } else {
-            None
-        };
-        if let Some((bound, limit, name)) = wrong {
-            let message = format!(
-                "the request is {characters} characters long, and {bound} {limit} fit ({name}); say \
-                 in a sentence or two what to build"
-            );
-            return Err(Error::new(Kind::Invalid, message));
-        }
+        let prompt = checked_prompt(&prompt.into())?;
         Ok(Job {
             id,
             prompt,
+            follow_ups: Vec::new(),
+            continues: None,
             options,
             status: Status::Queued,
             revision: 0,
@@ -265,6 +283,19 @@ impl Job {
             created_ms: now_ms,
             updated_ms: now_ms,
         })
+    }
+
+    /// What is asked for now: the last follow-up, else the sentence it began with.
+    pub fn request(&self) -> &str {
+        self.follow_ups.last().unwrap_or(&self.prompt)
+    }
+
+    /// The name of a phase of the conversation: each follow-up has phases of its own.
+    pub(crate) fn phase(&self, name: &str) -> String {
+        match self.follow_ups.len() {
+            0 => name.to_owned(),
+            count => format!("{name}-{}", count + 1),
+        }
     }
 
     /// How it stands.
@@ -310,6 +341,29 @@ impl Job {
             transition,
             revision: self.revision,
             job,
+        }
+    }
+}
+
+/// A sentence that can be a request, without the space around it.
+pub(crate) fn checked_prompt(prompt: &str) -> Result<String, Error> {
+    let prompt = prompt.trim().to_owned();
+    let characters = prompt.chars().count();
+    let wrong = if characters < PROMPT_CHARS_MIN {
+        Some(("at least", PROMPT_CHARS_MIN, "PROMPT_CHARS_MIN"))
+    } else if characters > PROMPT_CHARS_MAX {
+        Some(("at most", PROMPT_CHARS_MAX, "PROMPT_CHARS_MAX"))
+    } else {
+        None
+    };
+    match wrong {
+        None => Ok(prompt),
+        Some((bound, limit, name)) => {
+            let message = format!(
+                "the request is {characters} characters long, and {bound} {limit} fit ({name}); say \
+                 in a sentence or two what to build"
+            );
+            Err(Error::new(Kind::Invalid, message))
         }
     }
 }

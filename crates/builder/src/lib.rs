@@ -6,7 +6,8 @@
 //!
 //! ```text
 //! queued → planning → plan_ready → generating → validating ⇄ repairing → publishing → completed
-//!                       │ rejected                   └ dry run → completed   └ completed_draft
+//!                       │ rejected       ├ dry run → completed           │ completed_draft
+//!                                        └ review_ready → publishing     └ follow-up → planning
 //! any step at work → failed (can be tried again) or cancelled
 //! ```
 //!
@@ -31,6 +32,7 @@ pub mod validation;
 mod job;
 mod progress;
 mod result;
+pub mod review;
 
 mod bench;
 mod store;
@@ -52,8 +54,8 @@ pub use bench::{Authors, Bench, Outlet, Places, Settings};
 pub use error::{Error, Kind};
 pub use ground::uncommitted;
 pub use job::{
-    Base, Change, Failure, FailureCode, Job, JobId, Options, PROMPT_CHARS_MAX, PROMPT_CHARS_MIN,
-    Publish, StartFrom, Work,
+    Base, Change, Continued, Failure, FailureCode, Job, JobId, Options, PROMPT_CHARS_MAX,
+    PROMPT_CHARS_MIN, Publish, StartFrom, Work,
 };
 pub use plan::{FileAction, Plan, PlanFile};
 pub use progress::{BuildObserver, EVENT, Progress};

@@ -3,6 +3,7 @@
 //! ```text
 //! plan    base → index → ask ⇄ correct → present
 //! build   worktree → baseline → generate → validate ⇄ repair → review → commit → push → pull request
+//!                                                      ↑ comments ┘ where a person looks at it first
 //! ```
 //!
 //! Each stage begins with what is kept of the job, so that calling [`plan`] or [`build`] again is
@@ -81,11 +82,13 @@ async fn building_stages(site: &mut Site<'_>, ground: &Ground) -> Result<(), Hal
         let message = "The files are written; the checks are run.";
         site.keep(Status::Validating, message, |_| {}).await?;
     }
+    reviewing::take_out(site, ground, &yard).await?;
     while site.status() != Status::Publishing {
         if site.status() == Status::Repairing {
             repairing::repair(site, &yard).await?;
             let message = "The checks are run again.";
-            site.keep(Status::Validating, message, |_| {}).await?;
+            let done = |job: &mut Job| job.work.review = None;
+            site.keep(Status::Validating, message, done).await?;
         }
         if validate_and_review(site, ground, &yard).await? == Step::Done {
             return Ok(());
@@ -122,7 +125,20 @@ async fn validate_and_review(
         return Ok(Step::More);
     }
     let result = reviewing::review(site, ground, yard, &judged).await?;
-    let (status, step) = match (site.job.options.dry_run, judged.next) {
+    let options = &site.job.options;
+    if options.review && !options.dry_run {
+        let (commit, patch_file) = saving::keep(site, ground, &yard.tree)?;
+        site.keep(Status::ReviewReady, &message, |job| {
+            job.result = result;
+            job.result.patch_file = Some(patch_file);
+            job.work.saved = Some(commit);
+            job.work.report = Some(report);
+            job.work.errors_by_round.push(errors);
+        })
+        .await?;
+        return Ok(Step::Done);
+    }
+    let (status, step) = match (options.dry_run, judged.next) {
         (false, _) => (Status::Publishing, Step::More),
         (true, Next::Draft | Next::NotJudged) => (Status::CompletedDraft, Step::Done),
         (true, Next::Finish | Next::Repair) => (Status::Completed, Step::Done),

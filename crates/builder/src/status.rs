@@ -22,6 +22,8 @@ pub enum Status {
     Validating,
     /// A model is mending what the checks found.
     Repairing,
+    /// The work waits for a person to look at it; nothing has left the machine.
+    ReviewReady,
     /// Branch, commit, push and pull request are being made.
     Publishing,
     /// Done, and every check passes that passed before.
@@ -38,18 +40,19 @@ pub enum Status {
 
 use Status::{
     Cancelled, Completed, CompletedDraft, Failed, Generating, PlanReady, Planning, Publishing,
-    Queued, Rejected, Repairing, Validating,
+    Queued, Rejected, Repairing, ReviewReady, Validating,
 };
 
 impl Status {
     /// All of them, in the order a job goes through them.
-    pub const ALL: [Status; 12] = [
+    pub const ALL: [Status; 13] = [
         Queued,
         Planning,
         PlanReady,
         Generating,
         Validating,
         Repairing,
+        ReviewReady,
         Publishing,
         Completed,
         CompletedDraft,
@@ -68,6 +71,7 @@ impl Status {
             // A dry run ends here, without publishing.
             Validating => &[
                 Repairing,
+                ReviewReady,
                 Publishing,
                 Completed,
                 CompletedDraft,
@@ -75,9 +79,11 @@ impl Status {
                 Cancelled,
             ],
             Repairing => &[Validating, Failed, Cancelled],
+            // Taken as it is, commented, or a part of it turned down.
+            ReviewReady => &[Publishing, Repairing, Validating, Rejected, Cancelled],
             Publishing => &[Completed, CompletedDraft, Failed, Cancelled],
-            // What stayed local may be published later.
-            Completed | CompletedDraft => &[Publishing],
+            // What stayed local may be published later, and more may be asked for.
+            Completed | CompletedDraft => &[Publishing, Planning],
             // Taken up again at the step that failed.
             Failed => &[Planning, Generating, Validating, Repairing, Publishing],
             Rejected | Cancelled => &[],
@@ -114,6 +120,7 @@ impl Status {
             Generating => "generating",
             Validating => "validating",
             Repairing => "repairing",
+            ReviewReady => "review_ready",
             Publishing => "publishing",
             Completed => "completed",
             CompletedDraft => "completed_draft",

@@ -2,7 +2,7 @@
 
 use agent::handlers::Chosen;
 use agent::{Clock, Conversation, Deed, Event, FileChange, History, Journal, Observer, Setting};
-use agent::{Toolset, Totals};
+use agent::{Limits, Toolset, Totals};
 use llm::Block;
 use workspace::Workspace;
 
@@ -76,12 +76,23 @@ pub(crate) async fn ask(
     toolset: &Toolset,
     phase: &str,
 ) -> Result<String, Halt> {
+    let limits = site.bench.limits;
+    ask_within(site, talking, (toolset, limits), phase).await
+}
+
+/// As [`ask`], within limits of the caller's own.
+pub(crate) async fn ask_within(
+    site: &mut Site<'_>,
+    talking: &mut Talking,
+    (toolset, limits): (&Toolset, &Limits),
+    phase: &str,
+) -> Result<String, Halt> {
     let (bench, id, cancel) = (site.bench, site.job.id.clone(), site.cancel.clone());
     let mut journal = bench.jobs.conversation(&id, talking.which).await?;
     let job = agent::Job {
         model: &*talking.chosen.model,
         toolset,
-        limits: bench.limits,
+        limits,
         clock: bench.clock,
         cancel: &cancel,
         phase,

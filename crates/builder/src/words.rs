@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use crate::job::Job;
 use crate::plan::Plan;
+use crate::review::{Hunk, HunkDecision, Review};
 use crate::validation::{Check, CheckReport, Report, Verdict};
 
 /// The most new failures of one check that are listed.
@@ -24,6 +25,61 @@ pub(crate) fn request(job: &Job, index: &str) -> String {
     text
 }
 
+/// Said when the planner has used up its turns for reading.
+pub(crate) const PLAN_NOW: &str = "You have no more turns for reading. Answer with the plan now, from \
+    what you have seen: one JSON object and nothing else.";
+
+/// What the planner is asked about a build that was carried out and goes on.
+pub(crate) fn follow_up(job: &Job, index: &str) -> String {
+    format!(
+        "# Follow-up\n\nThe plan above was carried out. Now this is wanted, in the same branch:\n\n{}\n\n\
+         Answer with a plan for this alone. Files that the first plan created are there now.\n\n\
+         # Index of the project as it is now\n\n{}",
+        job.request(),
+        fenced("", index)
+    )
+}
+
+/// What the model is told about a review.
+pub(crate) fn review(review: &Review, hunks: &[Hunk]) -> String {
+    let mut text =
+        "# Review\n\nA person looked at your work before it is published, and wants it changed. \
+                    Everything that is not spoken about is accepted: leave it as it is.\n"
+            .to_owned();
+    if let Some(comment) = &review.comment {
+        write!(text, "\n{}\n", comment.trim()).ok();
+    }
+    for remark in &review.remarks {
+        let path = &remark.path;
+        match (&remark.decision, remark.number) {
+            (HunkDecision::Accept, _) => {}
+            (HunkDecision::Reject, _) => {
+                write!(
+                    text,
+                    "\nA part of `{path}` was turned down and taken out. Do without.\n"
+                )
+                .ok();
+            }
+            (HunkDecision::Comment { text: said }, number) => {
+                write!(text, "\n## About `{path}`\n\n{}\n", said.trim()).ok();
+                let hunk = hunks
+                    .iter()
+                    .find(|hunk| hunk.path == *path && Some(hunk.number) == number);
+                if let Some(hunk) = hunk {
+                    write!(
+                        text,
+                        "\nIt is about this part:\n\n{}",
+                        fenced("diff", &hunk.text)
+                    )
+                    .ok();
+                }
+            }
+        }
+    }
+    text.push_str("\nWhen it is done, say in a sentence or two what you changed.\n");
+    text
+}
+
 /// What is told about a plan that cannot be used.
 pub(crate) fn plan_correction(problems: &str) -> String {
     include_str!("prompts/plan_correction.md").replace("{{problems}}", problems)
@@ -31,7 +87,12 @@ pub(crate) fn plan_correction(problems: &str) -> String {
 
 /// What whoever carries out the plan is told.
 pub(crate) fn task(job: &Job, plan: &Plan, conventions: &str, context: &str) -> String {
-    let mut text = format!("# Request\n\n{}\n", job.prompt);
+    let mut text = match job.follow_ups.last() {
+        None => format!("# Request\n\n{}\n", job.prompt),
+        Some(more) => format!(
+            "# Follow-up\n\nYour work so far is committed. Now this is wanted as well:\n\n{more}\n"
+        ),
+    };
     write!(text, "\n# The approved plan\n\n{}\n", plan.summary.trim()).ok();
     write!(text, "\n{}\n", plan.file_list()).ok();
     if !job.checks.is_empty() {

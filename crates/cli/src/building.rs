@@ -17,7 +17,7 @@ use crate::working::{Hands, say_warnings};
 /// Which build, for every command about one that is there.
 #[derive(Args, Debug)]
 pub(crate) struct Which {
-    /// The build's id, as `drawloom builds list` shows it, or `last`
+    /// The build's id, the beginning or the end of it, or `last`
     #[arg(value_name = "ID")]
     id: String,
 }
@@ -88,6 +88,11 @@ fn next_steps(job: &Job) -> Vec<String> {
             format!("to build it:   drawloom builds approve {id}"),
             format!("to change it:  drawloom builds edit {id}"),
             format!("to drop it:    drawloom builds reject {id}"),
+        ],
+        Status::ReviewReady => vec![
+            format!("to look at it:   drawloom builds review {id}"),
+            format!("to publish it:   drawloom builds review {id} --accept"),
+            format!("to drop it:      drawloom builds reject {id}"),
         ],
         Status::Completed | Status::CompletedDraft if !job.result.diffs.is_empty() => {
             vec![format!("to see it:     drawloom builds diff {id}")]

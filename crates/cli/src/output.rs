@@ -115,6 +115,15 @@ pub(crate) fn trouble(trouble: &Trouble, form: Form) {
     }
 }
 
+/// How many columns the terminal behind stdout has, if there is one.
+pub(crate) fn width() -> Option<usize> {
+    let terminal = dialoguer::console::Term::stdout();
+    let size = terminal
+        .size_checked()
+        .filter(|_| io::stdout().is_terminal());
+    size.map(|(_, columns)| usize::from(columns))
+}
+
 /// Whether a person can be asked: both the keyboard and the screen are a terminal.
 pub(crate) fn has_person() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()

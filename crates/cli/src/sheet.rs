@@ -45,6 +45,7 @@ fn standing(job: &Job) -> (Style, &'static str) {
         Status::Generating => (ODD, "is being generated"),
         Status::Validating => (ODD, "is being validated"),
         Status::Repairing => (ODD, "is being repaired"),
+        Status::ReviewReady => (ODD, "waits for your review"),
         Status::Publishing => (ODD, "is being published"),
         Status::Completed => (GOOD, "is complete"),
         Status::CompletedDraft => match job.result.draft {
@@ -73,6 +74,9 @@ fn heading(job: &Job) -> String {
     );
     for line in job.prompt.lines().take(NAMES_SHOWN_MAX) {
         text.push_str(&format!("  {}\n", harmless(line)));
+    }
+    for line in job.follow_ups.iter().flat_map(|more| more.lines().take(1)) {
+        text.push_str(&format!("  then: {}\n", harmless(line)));
     }
     text
 }
@@ -266,6 +270,10 @@ pub(crate) fn used(result: &BuildResult) -> String {
     let cost = &result.cost;
     if cost.calls == 0 {
         return String::new();
+    }
+    // A program in the place of a model; turns with it are no calls that anybody is billed for.
+    if tokens == 0 && cost.unpriced_calls == cost.calls {
+        return "a program, which does not say what it used".to_owned();
     }
     let known = Cost::Known(cost.micro_usd);
     let money = match (cost.unpriced_calls, cost.calls) {

@@ -61,6 +61,20 @@ pub fn standard(workspace: &Arc<Workspace>, commands: Commands) -> Result<Toolse
     Ok(toolset)
 }
 
+/// The tools that only look, for whoever plans and writes nothing yet.
+pub fn reading(workspace: &Arc<Workspace>) -> Result<Toolset, Error> {
+    let mut toolset = Toolset::new();
+    let files: [Arc<dyn Tool>; 3] = [
+        Arc::new(read_file::tool(Arc::clone(workspace))),
+        Arc::new(search_files::tool(Arc::clone(workspace))),
+        Arc::new(list_files::tool(Arc::clone(workspace))),
+    ];
+    for tool in files {
+        toolset.add(tool)?;
+    }
+    Ok(toolset)
+}
+
 /// The declaration of a tool.
 fn declare(name: &str, description: &str, schema: Value) -> llm::Tool {
     llm::Tool {

@@ -86,9 +86,9 @@ impl Outside {
             Err(Error::new(Code::TransportFailed, what, "Report this."))
         })?;
         // A plan is words; whoever begins to carry it out has nobody's leave yet.
-        let edits = match request.tools.is_empty() {
-            true => Vec::new(),
-            false => edits,
+        let edits = match may_write(request) {
+            true => edits,
+            false => Vec::new(),
         };
         Ok(self.response(request, text, edits))
     }
@@ -151,11 +151,16 @@ impl Drop for CancelOnDrop {
     }
 }
 
+/// Whether whoever is asked may change files, or only look at them.
+fn may_write(request: &Request) -> bool {
+    request.tools.iter().any(|tool| tool.name == "write_file")
+}
+
 /// Everything that was asked, in order: the program remembers nothing.
 fn prompt(request: &Request) -> String {
-    let preface = match request.tools.is_empty() {
-        true => QUESTION_PREFACE,
-        false => PREFACE,
+    let preface = match may_write(request) {
+        true => PREFACE,
+        false => QUESTION_PREFACE,
     };
     let mut texts = vec![preface.to_owned()];
     texts.extend(request.system.iter().map(|block| block.text.clone()));

@@ -9,8 +9,10 @@ mod shop;
 use std::hash::{BuildHasher as _, RandomState};
 
 use agent::Clock as _;
+use builder::decide::{self, Approval};
+use builder::review::Review;
+use builder::run;
 use builder::{BuildObserver, Job, JobId, Jobs as _, Options, Plan, Progress, Status};
-use builder::{decide, run};
 use exec::Cancel;
 use store::Store;
 
@@ -85,15 +87,41 @@ pub(crate) fn plan_as(
 }
 
 /// Approves a plan and builds it.
-pub fn approve(order: Order<'_>, id: &JobId) -> Result<Done, Error> {
+pub fn approve(order: Order<'_>, id: &JobId, how: Approval) -> Result<Done, Error> {
     // What cannot be approved needs nobody to build it.
     waiting(id, show(order.project, id)?.job.status())?;
     work(order, Team::Builder, async |shop, observer| {
         shop.require_repository()?;
         let bench = shop.bench();
         waiting(id, bench.jobs.get(id).await?.status())?;
-        decide::approve(&bench, id).await?;
+        decide::approve_as(&bench, id, how).await?;
         Ok(run::build(&bench, id, observer).await?)
+    })
+}
+
+/// Says what becomes of work that waits for a review, and goes on: it is published, or changed and
+/// held against the checks again.
+pub fn review(order: Order<'_>, id: &JobId, review: Review) -> Result<Done, Error> {
+    let team = match review.has_comments() {
+        true => Team::Builder,
+        false => Team::Publisher,
+    };
+    work(order, team, async |shop, observer| {
+        shop.require_repository()?;
+        let bench = shop.bench();
+        decide::review(&bench, id, review).await?;
+        Ok(run::build(&bench, id, observer).await?)
+    })
+}
+
+/// Asks for more in the branch and the conversation of a build that has come to its end, and has it
+/// planned.
+pub fn follow_up(order: Order<'_>, id: &JobId, prompt: &str) -> Result<Done, Error> {
+    work(order, Team::Planner, async |shop, observer| {
+        shop.require_repository()?;
+        let bench = shop.bench();
+        decide::follow_up(&bench, id, prompt).await?;
+        Ok(run::plan(&bench, id, observer).await?)
     })
 }
 
@@ -201,16 +229,47 @@ pub fn uncommitted(project: &Project) -> Result<Vec<String>, Error> {
         .collect())
 }
 
-/// The build that a person means: its id, or `last`.
+/// The fewest characters by which a build can be named.
+const PIECE_CHARS_MIN: usize = 4;
+/// The most builds among which a short name is looked for.
+const NAMED_MAX: usize = 10_000;
+
+/// The build that a person means: its id, the beginning or the end of it that no other has, or `last`.
 pub fn find(project: &Project, text: &str) -> Result<JobId, Error> {
-    if text != LAST {
-        return Ok(JobId::parse(text)?);
+    if text == LAST {
+        let newest = list(project, None, 1)?.into_iter().next();
+        return newest.map(|shown| shown.job.id).ok_or_else(|| {
+            Error::new(Code::NotFound, "there is no build here yet")
+                .hint("`drawloom build \"…\"` begins one")
+        });
     }
-    let newest = list(project, None, 1)?.into_iter().next();
-    newest.map(|shown| shown.job.id).ok_or_else(|| {
-        Error::new(Code::NotFound, "there is no build here yet")
-            .hint("`drawloom build \"…\"` begins one")
-    })
+    let given = JobId::parse(text)?;
+    if text.len() < PIECE_CHARS_MIN {
+        return Ok(given);
+    }
+    let ids = look(project, async |store| {
+        let jobs = store.list(None, None, NAMED_MAX).await?;
+        Ok(jobs.into_iter().map(|job| job.id).collect::<Vec<_>>())
+    })?;
+    let ids = ids.unwrap_or_default();
+    if ids.contains(&given) {
+        return Ok(given);
+    }
+    let fits = |id: &&JobId| id.as_str().starts_with(text) || id.as_str().ends_with(text);
+    let found: Vec<&JobId> = ids.iter().filter(fits).collect();
+    match found.as_slice() {
+        [] => Ok(given),
+        [one] => Ok((*one).clone()),
+        several => {
+            let names: Vec<&str> = several.iter().take(5).map(|id| id.as_str()).collect();
+            let message = format!(
+                "`{text}` may be any of {} builds: {}",
+                several.len(),
+                names.join(", ")
+            );
+            Err(Error::new(Code::NotFound, message).hint("write more of its id"))
+        }
+    }
 }
 
 /// Refuses a build whose plan waits for nobody. One that failed could go on from its step as well,

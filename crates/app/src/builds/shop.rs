@@ -6,7 +6,6 @@ use agent::handlers::Chosen;
 use agent::tools::CommandSettings;
 use builder::{Authors, Bench, Job, Outlet, Places};
 use exec::Cancel;
-use llm::Secret;
 use store::Store;
 use vcs::{Git, Repository};
 use workspace::fs;
@@ -77,9 +76,8 @@ impl<'a> Shop<'a> {
         let forge = &settings.builder.forge;
         let opened = outlet::open(forge, surroundings, repository.as_ref().ok(), &cancel)?;
         let mut secrets = models.as_ref().map(model::Source::secrets);
-        let token = surroundings.variable(&forge.token_env);
-        let token = token.filter(|token| !token.is_empty()).map(Secret::new);
-        secrets.get_or_insert_default().extend(token);
+        let tokens = outlet::tokens(forge, surroundings);
+        secrets.get_or_insert_default().extend(tokens);
         let mut shop = Self {
             project,
             store: keeping::open(project, secrets.unwrap_or_default()).await?,

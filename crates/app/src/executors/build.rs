@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use agent::Nobody;
+use builder::decide::Approval;
 use builder::{Failure, FailureCode, Job as BuildJob, JobId, Options, Publish, Status};
 use exec::Cancel;
 use flow::engine::{FailureClass, Outcome, Report, RunStatus, Spent, TaskRow};
@@ -188,7 +189,7 @@ impl Wanted {
         };
         if job.status() == Status::PlanReady && self.stop == StopAt::End {
             let order = order(hands, wish, cancel, &mut nobody);
-            return Ok(builds::approve(order, &self.id)?.job);
+            return Ok(builds::approve(order, &self.id, Approval::default())?.job);
         }
         Ok(job)
     }

@@ -23,10 +23,12 @@ pub struct Builder {
 /// `[builder.forge]`: where work goes when it is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forge {
-    /// The address of the API, where it is not GitHub's own.
+    /// Which forge it is, where the remote's host does not say.
+    pub kind: Option<vcs::ForgeKind>,
+    /// The address of the API, where it does not follow from the remote's host.
     pub url: Option<String>,
-    /// The variable that the token is in.
-    pub token_env: String,
+    /// The variable that the token is in; the usual one of the forge if left out.
+    pub token_env: Option<String>,
     /// The remote that branches are pushed to.
     pub remote: String,
     /// The branch that pull requests go to, if not the one a build started from.
@@ -36,8 +38,9 @@ pub struct Forge {
 impl Default for Forge {
     fn default() -> Self {
         Self {
+            kind: None,
             url: None,
-            token_env: "GITHUB_TOKEN".to_owned(),
+            token_env: None,
             remote: "origin".to_owned(),
             base: None,
         }
@@ -140,6 +143,17 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         section: "builder",
+        name: "plan_turns_max",
+        kind: Kind::CountOrZero(|settings, count| {
+            settings.builder.builds.plan_turns_max = small(count);
+        }),
+        about: &[
+            "Turns in which the planner may read files before it has to answer; 0 means none.",
+        ],
+        default: "8",
+    },
+    Key {
+        section: "builder",
         name: "repairs_max",
         kind: Kind::CountOrZero(|settings, count| {
             settings.builder.builds.repairs_max = small(count);
@@ -198,16 +212,31 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         section: "builder.forge",
+        name: "kind",
+        kind: Kind::Choice(vcs::ForgeKind::NAMES, |settings, name| {
+            settings.builder.forge.kind = name.parse().ok();
+        }),
+        about: &[
+            "Which forge the remote's host is. github.com, *.ghe.com, gitlab.com, codeberg.org and gitea.com are",
+            "known; a token is sent to no other host unless you say here, or by `url`, that it is one.",
+        ],
+        default: r#""gitlab"  # for example"#,
+    },
+    Key {
+        section: "builder.forge",
         name: "url",
         kind: Kind::Text(|settings, url| settings.builder.forge.url = Some(url)),
-        about: &["The API of a GitHub Enterprise server; github.com is known."],
-        default: r#""https://github.example.com/api/v3"  # for example"#,
+        about: &["The address of its API, if that is not on the remote's host at the usual place."],
+        default: r#""https://git.example.com/api/v4"  # for example"#,
     },
     Key {
         section: "builder.forge",
         name: "token_env",
-        kind: Kind::Text(|settings, name| settings.builder.forge.token_env = name),
-        about: &["The variable that has the token for pull requests."],
-        default: r#""GITHUB_TOKEN""#,
+        kind: Kind::Text(|settings, name| settings.builder.forge.token_env = Some(name)),
+        about: &[
+            "The variable that has the token for pull requests. By default GITHUB_TOKEN, GITLAB_TOKEN or",
+            "GITEA_TOKEN.",
+        ],
+        default: r#""GITHUB_TOKEN"  # for example"#,
     },
 ];

@@ -10,7 +10,7 @@ use workspace::{Policy, Workspace, Writes};
 use crate::atlas::Atlas;
 use crate::context;
 use crate::error::{Error, Kind};
-use crate::ground::{Ground, Tree, base_of, work_name};
+use crate::ground::{Ground, Tree, base_of, git, work_name};
 use crate::job::Job;
 use crate::plan::Plan;
 use crate::site::{Halt, Site, blocking};
@@ -50,11 +50,11 @@ pub(crate) async fn worktree(site: &mut Site<'_>, ground: &Ground) -> Result<Yar
     let plan = plan_of(&site.job)?;
     let writes = Writes::Planned(plan.grant());
     let tree = ground.tree(site.bench, worktree, (writes, ledger))?;
-    let has_saved = site.job.result.commit.is_some();
+    let has_saved = saved_commit(&site.job).is_some();
     if is_fresh && has_saved {
         bring_back(site, ground, &tree).await?;
     }
-    let state = if is_fresh && !has_saved {
+    let state = if is_fresh && !has_saved && site.job.continues.is_none() {
         State::Untouched
     } else {
         State::WorkedIn
@@ -70,7 +70,8 @@ pub(crate) async fn worktree(site: &mut Site<'_>, ground: &Ground) -> Result<Yar
 /// Lets the model write the files of the plan.
 pub(crate) async fn generate(site: &mut Site<'_>, yard: &Yard) -> Result<(), Halt> {
     let mut talking = open(site, yard).await?;
-    if talking.conversation.is_fresh() {
+    let phase = site.job.phase(PHASE);
+    if talking.conversation.is_fresh() || !talking.has_begun(&phase) {
         let prompt = prompt(site, yard).await?;
         talking.say(prompt);
     } else if yard.state == State::Untouched && !talking.conversation.ledger().touched.is_empty() {
@@ -78,7 +79,7 @@ pub(crate) async fn generate(site: &mut Site<'_>, yard: &Yard) -> Result<(), Hal
     }
     site.say("The model is writing the files of the plan.", None)
         .await?;
-    let last_words = talk::ask(site, &mut talking, &yard.toolset, PHASE).await?;
+    let last_words = talk::ask(site, &mut talking, &yard.toolset, &phase).await?;
     site.store(|job| job.work.last_words = Some(last_words))
         .await
 }
@@ -125,18 +126,36 @@ pub(crate) fn commands(site: &Site<'_>) -> Result<agent::tools::CommandSettings,
     let bench = site.bench;
     let policy = Policy::new(bench.policy)?;
     let checkout = Workspace::open(bench.project, policy, bench.files)?;
-    bench.commands.hiding_secrets_of(&checkout).map_err(setup)
+    let mut commands = bench.commands.hiding_secrets_of(&checkout).map_err(setup)?;
+    commands.writable.push(bench.places.tool_cache());
+    Ok(commands)
+}
+
+/// The commit that holds what was done so far.
+fn saved_commit(job: &Job) -> Option<&String> {
+    job.work.saved.as_ref().or(job.result.commit.as_ref())
 }
 
 /// Copies what a commit of an earlier attempt has into the fresh worktree.
 async fn bring_back(site: &mut Site<'_>, ground: &Ground, tree: &Tree) -> Result<(), Halt> {
     let mut saved = base_of(&site.job)?.clone();
-    saved.commit = site.job.result.commit.clone().unwrap_or(saved.commit);
+    saved.commit = saved_commit(&site.job).cloned().unwrap_or(saved.commit);
+    let commit = vcs::Commit::parse(&saved.commit).map_err(git)?;
     let mut job = site.job.clone();
     job.base = Some(saved);
     ground.forget_untouched(&site.job.id)?;
     let attempt = ground.untouched(site.bench, &job)?;
-    let paths: Vec<_> = plan_of(&site.job)?.touched().cloned().collect();
+    let mut paths: Vec<_> = plan_of(&site.job)?.touched().cloned().collect();
+    // Lock files that follow the plan's manifests are part of the work.
+    let changes = ground.repository.changes(tree.worktree.base(), &commit);
+    let changed = changes.map_err(git)?;
+    paths.extend(
+        changed
+            .iter()
+            .filter_map(|change| tree.project_path(&change.path)),
+    );
+    paths.sort();
+    paths.dedup();
     tree.put_back(&paths, &attempt)?;
     ground.forget_untouched(&site.job.id)?;
     let message = "What was saved of the earlier attempt is back in the worktree.";

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent::{Cancel, Toolset};
+use agent::{Cancel, Limits, Toolset};
 use llm::Block;
 use workspace::{Ledger, RelPath, Root, Workspace, Writes};
 
@@ -15,10 +15,11 @@ use crate::plan::{self, Plan, Problems};
 use crate::site::{Halt, Site, blocking};
 use crate::status::Status;
 use crate::store::Talk;
+use crate::talk::{self, Talking};
 use crate::task_type::Checks;
 use crate::validation::{self, Check};
+use crate::words;
 use crate::words::fenced;
-use crate::{talk, words};
 
 /// The phase under which planning is counted.
 const PHASE: &str = "plan";
@@ -55,14 +56,17 @@ pub(crate) async fn ask(site: &mut Site<'_>, ground: &Ground) -> Result<Planned,
         fenced("json", &schema)
     );
     let mut talking = talk::open(site, Talk::Plan, vec![Block::stable(system)], &tree).await?;
+    let phase = site.job.phase(PHASE);
     if talking.conversation.is_fresh() {
         talking.say(words::request(&site.job, &index));
+    } else if !talking.has_begun(&phase) {
+        talking.say(words::follow_up(&site.job, &index));
     }
     site.say("The model is asked for a plan.", None).await?;
-    let nothing = Toolset::new();
     let corrections_max = site.bench.settings.plan_corrections_max;
+    let mut corrections = 0;
     loop {
-        let answer = talk::ask(site, &mut talking, &nothing, PHASE).await?;
+        let answer = answer(site, &mut talking, &tree, &phase).await?;
         match read(site, &answer, &tree) {
             Ok((plan, notes)) => {
                 let checks = checks(site.bench, &plan, &tree)?;
@@ -72,7 +76,8 @@ pub(crate) async fn ask(site: &mut Site<'_>, ground: &Ground) -> Result<Planned,
                     notes,
                 });
             }
-            Err(problems) if talking.said <= corrections_max => {
+            Err(problems) if corrections < corrections_max => {
+                corrections += 1;
                 let count = problems.0.len();
                 let text = problems.to_string();
                 site.say(
@@ -90,6 +95,39 @@ pub(crate) async fn ask(site: &mut Site<'_>, ground: &Ground) -> Result<Planned,
                 return Err(Halt::Failed(FailureCode::PlanInvalid, message));
             }
         }
+    }
+}
+
+/// What the planner answers. It may look into files first, for as many turns as the settings allow;
+/// then it is told to answer with what it has seen.
+async fn answer(
+    site: &mut Site<'_>,
+    talking: &mut Talking,
+    tree: &Arc<Workspace>,
+    phase: &str,
+) -> Result<String, Halt> {
+    let nothing = Toolset::new();
+    let turns_max = site.bench.settings.plan_turns_max;
+    if turns_max == 0 {
+        return talk::ask(site, talking, &nothing, phase).await;
+    }
+    let reading = agent::tools::reading(tree)
+        .map_err(|error| Halt::Broken(Error::new(Kind::Setup, error.to_string())))?;
+    let limits = Limits {
+        turns_max: turns_max.min(site.bench.limits.turns_max),
+        ..site.bench.limits.clone()
+    };
+    match talk::ask_within(site, talking, (&reading, &limits), phase).await {
+        Err(Halt::Failed(FailureCode::Limit, _)) => {
+            site.say(
+                "The planner has read enough and is asked for the plan.",
+                None,
+            )
+            .await?;
+            talking.say(words::PLAN_NOW);
+            talk::ask(site, talking, &nothing, phase).await
+        }
+        answered => answered,
     }
 }
 

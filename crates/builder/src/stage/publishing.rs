@@ -62,7 +62,7 @@ pub(crate) async fn send(site: &mut Site<'_>, ground: &Ground) -> Result<(), Hal
     }
     let branch = Branch::parse(&branch).map_err(|error| push_failed(&error))?;
     push(site, ground, &branch).await?;
-    if outlet.github.is_none() {
+    if outlet.forge.is_none() {
         let note = format!(
             "The branch `{branch}` was pushed; no forge is known to open a pull request at."
         );
@@ -118,7 +118,7 @@ async fn push(site: &mut Site<'_>, ground: &Ground, branch: &Branch) -> Result<(
 }
 
 async fn open_pull(site: &mut Site<'_>, head: Branch) -> Result<(), Halt> {
-    let Some(github) = &site.bench.outlet.github else {
+    let Some(forge) = site.bench.outlet.forge.as_deref() else {
         return Ok(());
     };
     site.say("The pull request is opened.", None).await?;
@@ -126,14 +126,14 @@ async fn open_pull(site: &mut Site<'_>, head: Branch) -> Result<(), Halt> {
     let started_from = site.job.base.as_ref().and_then(|base| base.branch.clone());
     let base = match named.clone().or(started_from) {
         Some(base) => Branch::parse(&base),
-        None => github.default_branch().await,
+        None => forge.default_branch().await,
     };
     let base = base.map_err(|error| forge_failed(&error))?;
     let mut new = new_pull(site, head, base)?;
-    let published = match publish(site, github, &new).await? {
+    let published = match publish(site, forge, &new).await? {
         // The branch the job started from may never have been pushed.
         Err(error) if error.kind() == vcs::ErrorKind::Refused && named.is_none() => {
-            let default = github.default_branch().await;
+            let default = forge.default_branch().await;
             let default = default.map_err(|error| forge_failed(&error))?;
             if default == new.base {
                 return Err(forge_failed(&error));
@@ -144,7 +144,7 @@ async fn open_pull(site: &mut Site<'_>, head: Branch) -> Result<(), Halt> {
             );
             site.store(|job| job.result.note(note)).await?;
             new.base = default;
-            publish(site, github, &new).await?
+            publish(site, forge, &new).await?
         }
         published => published,
     };
@@ -175,7 +175,7 @@ fn new_pull(site: &Site<'_>, head: Branch, base: Branch) -> Result<NewPull, Halt
     };
     let labels = label.map(str::to_owned).into_iter().collect();
     Ok(NewPull {
-        title: saving::message(&site.job, purpose)?.subject(),
+        title: saving::title(&site.job)?,
         body: body::pull_request(&site.job),
         head,
         base,
@@ -187,14 +187,14 @@ fn new_pull(site: &Site<'_>, head: Branch, base: Branch) -> Result<NewPull, Halt
 /// Opens the pull request, as long as it is wanted.
 async fn publish(
     site: &mut Site<'_>,
-    github: &vcs::GitHub,
+    forge: &dyn vcs::Forge,
     new: &NewPull,
 ) -> Result<Result<vcs::Published, vcs::Error>, Halt> {
     let (bench, id, cancel) = (site.bench, site.job.id.clone(), site.cancel.clone());
     let work = watched(bench, &id, &cancel, async {
         // Asking again finds what was opened, so nothing is lost by not waiting.
         tokio::select! {
-            published = github.publish(new) => Some(published),
+            published = forge.publish(new) => Some(published),
             () = until(&cancel) => None,
         }
     });

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use vcs::ChangeKind;
-use workspace::{RelPath, Workspace};
+use workspace::{ChangeSet, RelPath, Root, Workspace};
 
 use crate::atlas::{Atlas, Impact};
 use crate::ground::{Ground, Moved};
 use crate::plan::{FileAction, Plan};
 use crate::result::{Became, BuildResult, ChangedFile, DraftReason, FileDiff, PlanCoverage};
+use crate::review::{self, HunkDecision, Review};
 use crate::site::{Halt, Site, blocking};
 use crate::stage::generating::{Yard, plan_of};
 use crate::stage::validating::{Judged, Next, planned_changes};
@@ -59,6 +60,57 @@ pub(crate) async fn review(
     result.proof.clone_from(&judged.proof);
     result.spent(&talk::totals(site).await?);
     Ok(result)
+}
+
+/// Takes out of the work what a person turned down. Comments stay for the model.
+pub(crate) async fn take_out(
+    site: &mut Site<'_>,
+    ground: &Ground,
+    yard: &Yard,
+) -> Result<(), Halt> {
+    let Some(review) = site.job.work.review.clone() else {
+        return Ok(());
+    };
+    let untouched = ground.untouched(site.bench, &site.job)?;
+    let mut changes = ChangeSet::new();
+    let mut whole = Vec::new();
+    for moved in planned_changes(site, &yard.tree)? {
+        let file = FileDiff {
+            path: moved.path.clone(),
+            diff: String::from_utf8_lossy(&moved.change.diff).into_owned(),
+        };
+        let count = review::hunks(std::slice::from_ref(&file)).len();
+        let rejected = review.rejected(&moved.path, count);
+        if rejected.is_empty() {
+            continue;
+        }
+        let before = untouched.workspace.read_text(&moved.path).ok().flatten();
+        let rest = before.and_then(|before| review::without_hunks(&before, &file, &rejected));
+        match rest {
+            Some(text) if rejected.len() < count => {
+                changes.write(moved.path, text);
+            }
+            _ => {
+                let from = moved.change.from.as_deref();
+                whole.extend(from.and_then(|from| yard.tree.project_path(from)));
+                whole.push(moved.path);
+            }
+        }
+    }
+    if !changes.is_empty() {
+        Root::open(yard.tree.path())?.apply(&changes)?;
+    }
+    yard.tree.put_back(&whole, &untouched)?;
+    let left = review.has_comments().then(|| Review {
+        remarks: review
+            .remarks
+            .iter()
+            .filter(|remark| remark.decision != HunkDecision::Reject)
+            .cloned()
+            .collect(),
+        ..review
+    });
+    site.store(|job| job.work.review = left).await
 }
 
 /// One sentence about all checks that judged nothing.

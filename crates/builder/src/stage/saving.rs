@@ -10,6 +10,7 @@ use crate::site::{Halt, Site};
 use crate::stage::generating::{Yard, plan_of};
 use crate::stage::validating::planned_changes;
 use crate::stage::{reviewing, validating};
+use crate::status::Status;
 
 /// The name under which commits say which job made them.
 const TRAILER: &str = "Drawloom-Build";
@@ -47,14 +48,55 @@ pub(crate) fn commit(
         }
         Err(error) => return Err(git(error)),
     };
-    let name = Branch::of_job(purpose, site.job.id.as_str(), &site.job.prompt);
-    let branch = ground.branch(&name, &commit)?;
-    let patch_file = patch(site, ground, tree.worktree.base(), &commit)?;
+    let branch = branch(site, ground, (tree, purpose), &commit)?;
+    let patch_file = patch(site, ground, tree, &commit)?;
     Ok(Some(Saved {
         branch: branch.to_string(),
         commit: commit.to_string(),
         patch_file,
     }))
+}
+
+/// The branch of a commit that was made: a new one, or the one that the job goes on in.
+fn branch(
+    site: &Site<'_>,
+    ground: &Ground,
+    (tree, purpose): (&Tree, Purpose),
+    commit: &Commit,
+) -> Result<Branch, Halt> {
+    if site.status() == Status::Publishing
+        && let Some(continued) = &site.job.continues
+    {
+        let branch = Branch::parse(&continued.branch).map_err(git)?;
+        let tip = tree.worktree.base();
+        let moved = ground.repository.advance_branch(&branch, tip, commit);
+        if moved.map_err(git)? {
+            return Ok(branch);
+        }
+    }
+    let name = Branch::of_job(purpose, site.job.id.as_str(), &site.job.prompt);
+    ground.branch(&name, commit)
+}
+
+/// Keeps the work while a person looks at it: a commit that no branch has, and a patch.
+pub(crate) fn keep(
+    site: &Site<'_>,
+    ground: &Ground,
+    tree: &Tree,
+) -> Result<(String, String), Halt> {
+    let new = NewCommit {
+        message: message(&site.job, Purpose::Finished)?,
+        paths: tree.git_paths(&paths(site, tree)?),
+        signing: Signing::Off,
+    };
+    let commit = match tree.worktree.commit(&new) {
+        Err(error) if error.kind() == vcs::ErrorKind::NothingToCommit => {
+            tree.worktree.head_commit().map_err(git)?
+        }
+        made => made.map_err(git)?,
+    };
+    let patch_file = patch(site, ground, tree, &commit)?;
+    Ok((commit.to_string(), patch_file))
 }
 
 /// Saves what there is of a job that failed or was cancelled, as far as that is possible.
@@ -162,10 +204,17 @@ pub(crate) fn message(job: &Job, purpose: Purpose) -> Result<Message, Halt> {
     if purpose == Purpose::Draft {
         body.push_str("\nA draft: checks fail, or the work was interrupted.\n");
     }
-    let first = job.prompt.lines().next().unwrap_or_default();
+    let first = job.request().lines().next().unwrap_or_default();
     Ok(Message::new(change, first)
         .body(&body)
         .trailer(TRAILER, job.id.as_str()))
+}
+
+/// The title of the pull request: what the build began with, also when it goes on.
+pub(crate) fn title(job: &Job) -> Result<String, Halt> {
+    let change = ChangeType::of_task(plan_of(job)?.task_type.as_str());
+    let first = job.prompt.lines().next().unwrap_or_default();
+    Ok(Message::new(change, first).subject())
 }
 
 fn paths(site: &Site<'_>, tree: &Tree) -> Result<Vec<RelPath>, Halt> {
@@ -177,8 +226,18 @@ fn paths(site: &Site<'_>, tree: &Tree) -> Result<Vec<RelPath>, Halt> {
     Ok(paths)
 }
 
-fn patch(site: &Site<'_>, ground: &Ground, base: &Commit, commit: &Commit) -> Result<String, Halt> {
-    let bytes = ground.repository.patch(base, commit).map_err(git)?;
+fn patch(site: &Site<'_>, ground: &Ground, tree: &Tree, commit: &Commit) -> Result<String, Halt> {
+    // Of a build that goes on, the patch holds everything since it began.
+    let origin = site
+        .job
+        .continues
+        .as_ref()
+        .map(|continued| &continued.origin.commit);
+    let base = match origin {
+        Some(origin) => Commit::parse(origin).map_err(git)?,
+        None => tree.worktree.base().clone(),
+    };
+    let bytes = ground.repository.patch(&base, commit).map_err(git)?;
     let place = place(site)?;
     fs::write_atomic(place.as_ref(), &bytes)?;
     Ok(place)

@@ -6,7 +6,7 @@ use vcs::{ChangeKind, Paths};
 use workspace::{Grant, Kind, RelPath, Root};
 
 use crate::ground::{Ground, Moved, Tree, follows};
-use crate::job::FailureCode;
+use crate::job::{FailureCode, Job};
 use crate::plan::{FileAction, Plan};
 use crate::site::{Halt, Site, blocking, watched};
 use crate::stage::generating::{Yard, commands, plan_of};
@@ -55,7 +55,9 @@ pub(crate) async fn baseline(
         return Ok(Vec::new());
     }
     let environment = environment(site, tree).await?;
-    let (hash, id) = (tree.base_hash()?, site.job.id.clone());
+    let origin = ground.origin(site.bench, &site.job)?;
+    let hash = origin.as_ref().unwrap_or(tree).base_hash()?;
+    let id = site.job.id.clone();
     let baselines = Baselines {
         cache: &site.bench.places.cache,
         job: &id,
@@ -99,6 +101,9 @@ async fn run_untouched(
     }
     site.say("The checks are run on the untouched project.", None)
         .await?;
+    if let Some(origin) = ground.origin(site.bench, &site.job)? {
+        return run_all(site, checks, &origin).await;
+    }
     match state {
         // What the checks build here is used again later.
         State::Untouched => {
@@ -380,6 +385,7 @@ async fn proof(
 async fn run_all(site: &mut Site<'_>, checks: &[Check], tree: &Tree) -> Result<Vec<Ran>, Halt> {
     let surroundings = Surroundings {
         commands: commands(site)?,
+        tool_cache: site.bench.places.tool_cache(),
         seconds_max: site.bench.settings.check_seconds_max,
         cancel: site.cancel.clone(),
     };
@@ -418,10 +424,7 @@ fn next(site: &Site<'_>, report: &Report) -> Next {
             false => Next::Finish,
         };
     }
-    let (attempts, attempts_max) = (
-        site.job.result.repair_attempts,
-        site.bench.settings.repairs_max,
-    );
+    let (attempts, attempts_max) = (repairs_made(&site.job), site.bench.settings.repairs_max);
     let shrank = match &site.job.work.report {
         Some(before) => report.is_better_than(before),
         None => true,
@@ -431,6 +434,13 @@ fn next(site: &Site<'_>, report: &Report) -> Next {
     } else {
         Next::Repair
     }
+}
+
+/// How many repairs there were since a person last asked for something.
+pub(crate) fn repairs_made(job: &Job) -> u32 {
+    job.result
+        .repair_attempts
+        .saturating_sub(job.work.repairs_before)
 }
 
 /// The sentence about a round of checks.

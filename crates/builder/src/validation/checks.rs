@@ -1,5 +1,6 @@
 //! Running checks: in the sandbox of commands, with their time, and as failures that compare.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agent::Cancel;
@@ -59,6 +60,8 @@ impl Ran {
 #[derive(Clone)]
 pub(crate) struct Surroundings {
     pub(crate) commands: CommandSettings,
+    /// Where compilers may keep what they built, from one check to the next.
+    pub(crate) tool_cache: PathBuf,
     pub(crate) seconds_max: u64,
     pub(crate) cancel: Cancel,
 }
@@ -110,6 +113,7 @@ fn invocation(
     seconds: u64,
 ) -> Result<Invocation, NotRun> {
     let command = command_line(tree, &check.cwd, &check.run);
+    let command = format!("{}{command}", tool_caches(&surroundings.tool_cache));
     let invocation = surroundings
         .commands
         .invocation(tree, &command)
@@ -152,6 +156,13 @@ pub(crate) fn command_line(tree: &Workspace, cwd: &RelPath, run: &str) -> String
     format!("{OWN_OUTPUT}{activate}{run}")
 }
 
+/// Gives tools a cache that they can write: their own is in the user's home, which is read-only in
+/// the sandbox, and Go does nothing without one. What the user has set holds.
+fn tool_caches(folder: &Path) -> String {
+    let folder = folder.display().to_string().replace('\'', "'\\''");
+    format!("test -n \"$GOCACHE\" || {{ GOCACHE='{folder}/go-build'; export GOCACHE; }}; ")
+}
+
 /// What became of a check, held against how it was before.
 pub(crate) fn compare(check: &Check, before: &Ran, now: &Ran) -> CheckReport {
     let mut new_failures = failures::new_ones(&before.failures, &now.failures);
@@ -189,10 +200,11 @@ pub(crate) fn compare(check: &Check, before: &Ran, now: &Ran) -> CheckReport {
 }
 
 /// The words by which a line says why a command could not do its work.
-const CAUSES: [&str; 10] = [
+const CAUSES: [&str; 11] = [
     "not found",
     "Permission denied",
     "Read-only file system",
+    "read-only file system",
     "Operation not permitted",
     "No module named",
     "Cannot find",
@@ -225,12 +237,13 @@ pub(crate) fn cause(ran: &Ran) -> String {
 /// Whether the reason may be that the sandbox forbids it.
 pub(crate) fn is_denied(because: &str) -> bool {
     let denials = [
-        "Permission denied",
-        "Read-only file system",
-        "Operation not permitted",
-        "EACCES",
-        "EROFS",
+        "permission denied",
+        "read-only file system",
+        "operation not permitted",
+        "eacces",
+        "erofs",
     ];
+    let because = because.to_ascii_lowercase();
     denials.iter().any(|denial| because.contains(denial))
 }
 

@@ -119,7 +119,7 @@ fn forged(script: Vec<Act>, emulator: &Emulator, name: &str) -> Shop {
     let project = Project::new("github.com", name).unwrap();
     let limits = ForgeLimits::default();
     let github = GitHub::new(&emulator.url, &project, Secret::new(TOKEN), limits).unwrap();
-    shop.outlet.github = Some(github);
+    shop.outlet.forge = Some(Box::new(github));
     shop
 }
 
@@ -246,7 +246,7 @@ async fn a_branch_the_forge_does_not_know_is_no_base() {
     let project = Project::new("github.com", "octo/hello").unwrap();
     let limits = ForgeLimits::default();
     let github = GitHub::new(&strict_forge(), &project, Secret::new(TOKEN), limits);
-    shop.outlet.github = Some(github.unwrap());
+    shop.outlet.forge = Some(Box::new(github.unwrap()));
     shop.git(&["switch", "--quiet", "-c", "never-pushed"]);
     let job = shop.run(Options::default()).await;
     assert_eq!(job.status(), Status::Completed, "{:?}", job.error);

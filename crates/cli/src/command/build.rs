@@ -2,13 +2,15 @@
 
 use app::Project;
 use app::builds::{self, Done};
+use builder::decide::Approval;
+use builder::review::Review;
 use builder::{JobId, Options, Publish, StartFrom, Status, TaskType};
 use clap::{Args, ValueEnum};
 use dialoguer::Select;
 use dialoguer::theme::ColorfulTheme;
 
 use crate::building::{decided, report, watched};
-use crate::command::builds::edit;
+use crate::command::builds::{edit, review};
 use crate::exit::{Exit, Trouble};
 use crate::output::{self, Form};
 use crate::session::Session;
@@ -34,11 +36,17 @@ Examples:
   drawloom build \"the total is wrong for empty carts\" --type bugfix --yes
   drawloom build - --plan-only < issue.md
   drawloom build --resume last
+  drawloom build --follow-up last \"also limit password resets\"
   drawloom build \"explain the cache\" --yes --json | jq 'select(.event == \"result\")'")]
 pub(crate) struct Build {
     /// What is to be built, in a sentence or a few; `-` reads it from stdin
     #[arg(value_name = "SENTENCE", required_unless_present = "resume")]
     prompt: Option<String>,
+    /// Go on in the branch and the conversation of a build that is complete or a draft: its id, or
+    /// `last`
+    #[arg(long, value_name = "ID", conflicts_with_all = ["resume", "kind", "dry_run", "no_pr",
+        "uncommitted", "allow_unjudged"])]
+    follow_up: Option<String>,
     /// Go on with a build that was interrupted or failed: its id, or `last`
     #[arg(long, value_name = "ID", conflicts_with_all = ["prompt", "kind", "dry_run", "no_pr", "uncommitted",
         "allow_unjudged"])]
@@ -60,6 +68,10 @@ pub(crate) struct Build {
     /// Keep the branch here: no push, no pull request
     #[arg(long)]
     no_pr: bool,
+    /// Stop before anything is pushed, and look at the diff hunk by hunk. At a terminal you are asked
+    /// in any case, unless there is `--yes`
+    #[arg(long)]
+    review: bool,
     /// Build from your files as they are, uncommitted changes included, instead of the last commit
     #[arg(long)]
     uncommitted: bool,
@@ -109,8 +121,23 @@ impl Build {
     pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
         let project = session.project()?;
         let mut done = self.begin(session, &project)?;
-        while done.job.status() == Status::PlanReady {
+        loop {
             let id = done.job.id.clone();
+            if done.job.status() == Status::ReviewReady {
+                match self.reviewed(&done)? {
+                    None => break,
+                    Some(review) => {
+                        let how = (&self.hands, self.form());
+                        done = watched(session, &project, how, |order| {
+                            builds::review(order, &id, review)
+                        })?;
+                    }
+                }
+                continue;
+            }
+            if done.job.status() != Status::PlanReady {
+                break;
+            }
             match self.choice(&done) {
                 Choice::Later => break,
                 Choice::Edit => edit::in_editor(session, &project, &mut done)?,
@@ -121,11 +148,32 @@ impl Build {
                 }
                 Choice::Approve => {
                     let how = (&self.hands, self.form());
-                    done = watched(session, &project, how, |order| builds::approve(order, &id))?;
+                    let approval = Approval {
+                        review: self.review || self.has_reviewer(),
+                        ..Approval::default()
+                    };
+                    done = watched(session, &project, how, |order| {
+                        builds::approve(order, &id, approval)
+                    })?;
                 }
             }
         }
         report(&done, self.form())
+    }
+
+    /// Whether a person sits there who can look at the work.
+    fn has_reviewer(&self) -> bool {
+        !self.yes && self.form() == Form::Text && output::has_person()
+    }
+
+    /// What the person at the terminal says about the work; `None` if there is none, or they would
+    /// rather decide later.
+    fn reviewed(&self, done: &Done) -> Result<Option<Review>, Trouble> {
+        if !self.has_reviewer() {
+            return Ok(None);
+        }
+        output::say(format!("\n{}", sheet::whole(&done.job)));
+        review::at_terminal(&done.job)
     }
 
     fn form(&self) -> Form {
@@ -143,6 +191,12 @@ impl Build {
             Some("-") => input::file_text(session, "-".as_ref())?,
             prompt => prompt.unwrap_or_default().to_owned(),
         };
+        if let Some(text) = &self.follow_up {
+            let id: JobId = builds::find(project, text)?;
+            return watched(session, project, how, |order| {
+                builds::follow_up(order, &id, &prompt)
+            });
+        }
         let Some(start) = self.start(project)? else {
             return Err(Trouble::failed("E_CANCELLED", "nothing was begun"));
         };
@@ -156,6 +210,7 @@ impl Build {
                 false => Publish::PullRequest,
             },
             allow_unjudged: self.allow_unjudged,
+            review: self.review,
         };
         self.say_interrupted(project)?;
         watched(session, project, how, |order| {

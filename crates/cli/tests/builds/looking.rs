@@ -116,12 +116,15 @@ fn doctor_says_how_far_the_work_of_a_build_can_go() {
         "remote",
         "set-url",
         "origin",
-        "git@gitlab.com:octo/hello.git",
+        "git@git.example.com:octo/hello.git",
     ]);
     let settings = yard.project.read("drawloom.toml");
     let without = settings.split("\n[builder.forge]").next().unwrap();
     yard.project.write("drawloom.toml", without);
-    check(&yard, "gitlab.com is not known to be GitHub");
+    check(
+        &yard,
+        "git.example.com is not a forge that is known; set `builder.forge.kind`",
+    );
 }
 
 #[test]

@@ -9,6 +9,9 @@
 )]
 
 #[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../../../vcs/tests/vcs/scripted.rs"]
+mod forge;
+#[allow(dead_code, reason = "these tests need a part of it")]
 #[path = "../tasks/model.rs"]
 mod model;
 #[allow(dead_code, reason = "these tests need a part of it")]
@@ -25,10 +28,12 @@ mod yard;
 
 mod deciding;
 mod failing;
+mod going_on;
 mod interrupted;
 mod looking;
 mod outside;
 mod publishing;
 mod terminal;
+mod toolchains;
 mod untouched;
 mod wrong;

@@ -33,7 +33,11 @@ fn on_terminal(yard: &Yard, line: &str, editor: &str, typed: Value) -> Ran {
 #[test]
 fn a_plan_is_shown_and_approved_and_the_work_is_watched() {
     let yard = Yard::new(well());
-    let typed = json!([["What about this plan?", format!("{DOWN}\r")]]);
+    let typed = json!([
+        ["What about this plan?", format!("{DOWN}\r")],
+        // An Enter alone decides nothing.
+        ["later? (a/r/c/all/l)", "\ra\r"],
+    ]);
     let line = format!("build '{PROMPT}' --color never");
     let ran = on_terminal(&yard, &line, "true", typed);
     assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);
@@ -48,6 +52,8 @@ fn a_plan_is_shown_and_approved_and_the_work_is_watched() {
         "wrote     a.txt (+1 -1)",
         "validating",
         "Running the check `test`.",
+        "waits for your review",
+        "+better",
         "publishing",
         "is complete",
         "330 tokens",
@@ -95,6 +101,7 @@ fn a_plan_is_edited_until_it_can_be_carried_out() {
         ["What about this plan?", format!("{DOWN}{DOWN}\r")],
         ["Edit it again?", "y\r"],
         ["What about this plan?", format!("{DOWN}\r")],
+        ["later? (a/r/c/all/l)", "all\r"],
     ]);
     let line = format!("build '{PROMPT}' --color never");
     let ran = on_terminal(&yard, &line, &editor, typed);
@@ -139,6 +146,7 @@ fn a_person_with_uncommitted_changes_is_asked_what_to_build_from() {
         let typed = json!([
             ["Build from what?", keys],
             ["What about this plan?", format!("{DOWN}\r")],
+            ["later? (a/r/c/all/l)", "a\r"],
         ]);
         let ran = on_terminal(&yard, &format!("build '{PROMPT}'"), "true", typed);
         assert_eq!(ran.exit, 0, "{}\n{}", ran.out, ran.err);

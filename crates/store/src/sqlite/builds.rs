@@ -260,7 +260,9 @@ fn state_of(status: Status) -> RunState {
     match status {
         Status::Completed => RunState::Done,
         Status::CompletedDraft | Status::Failed => RunState::Failed,
-        Status::PlanReady | Status::Rejected | Status::Cancelled => RunState::Stopped,
+        Status::PlanReady | Status::ReviewReady | Status::Rejected | Status::Cancelled => {
+            RunState::Stopped
+        }
         _ => RunState::Running,
     }
 }

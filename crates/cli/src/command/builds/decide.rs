@@ -2,6 +2,7 @@
 //! holds, and the other is told so.
 
 use app::builds;
+use builder::decide::Approval;
 use clap::Args;
 
 use crate::building::{Which, decided, document, report, watched};
@@ -18,10 +19,20 @@ use crate::working::Hands;
 #[command(after_long_help = "\
 Examples:
   drawloom builds approve last
+  drawloom builds approve last --dry-run
   drawloom builds approve 1k8x2m9q4t7wd --json")]
 pub(crate) struct Approve {
     #[command(flatten)]
     which: Which,
+    /// Do everything up to the review, and publish nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Keep the branch here: no push, no pull request
+    #[arg(long)]
+    no_pr: bool,
+    /// Stop before anything is pushed, for `drawloom builds review`
+    #[arg(long)]
+    review: bool,
     #[command(flatten)]
     hands: Hands,
     /// Print every event as one line of JSON, the result last
@@ -35,13 +46,18 @@ impl Approve {
         let form = Form::from(self.json);
         let id = self.which.find(&project)?;
         let done = watched(session, &project, (&self.hands, form), |order| {
-            builds::approve(order, &id)
+            let how = Approval {
+                dry_run: self.dry_run,
+                is_local: self.no_pr,
+                review: self.review,
+            };
+            builds::approve(order, &id, how)
         })?;
         report(&done, form)
     }
 }
 
-/// Drop a plan that waits for a decision
+/// Drop a plan that waits for a decision, or work that waits for a review
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
@@ -62,7 +78,7 @@ impl Reject {
         let done = decided(session, &project, form, |order| builds::reject(order, &id))?;
         match form {
             Form::Json => output::json(&document(&done.job))?,
-            Form::Text => output::say(format!("the build {id} is dropped; nothing was written")),
+            Form::Text => output::say(format!("the build {id} is dropped; nothing was pushed")),
         }
         Ok(Exit::Done)
     }

@@ -52,10 +52,49 @@ impl List {
         }
         let now_ms = session.surroundings.now_ms as u64;
         let rows: Vec<Vec<String>> = listed.iter().map(|shown| row(shown, now_ms)).collect();
-        output::styled(&table::render(&rows))?;
+        output::styled(&table::render(&fitting(rows, output::width())))?;
         Ok(Exit::Done)
     }
 }
+
+/// Rows that fit a terminal of this width: the kind of work and where it went give way first, then
+/// the end of the sentence. Without a terminal everything is there.
+fn fitting(mut rows: Vec<Vec<String>>, width: Option<usize>) -> Vec<Vec<String>> {
+    let Some(width) = width else {
+        return rows;
+    };
+    let longest = |rows: &[Vec<String>], column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let whole: usize = (0..COLUMNS).map(|column| longest(&rows, column) + 2).sum();
+    if whole <= width {
+        return rows;
+    }
+    for row in &mut rows {
+        row.truncate(PROMPT_COLUMN + 1);
+        row.remove(KIND_COLUMN);
+    }
+    let taken: usize = (0..PROMPT_COLUMN - 1)
+        .map(|column| longest(&rows, column) + 2)
+        .sum();
+    let room = width.saturating_sub(taken).max(PROMPT_CHARS_MIN);
+    for row in &mut rows {
+        if let Some(prompt) = row.last_mut()
+            && prompt.chars().count() > room
+        {
+            *prompt = prompt.chars().take(room - 1).chain(['…']).collect();
+        }
+    }
+    rows
+}
+
+/// How many columns there are, and which of them hold what.
+const COLUMNS: usize = 6;
+const KIND_COLUMN: usize = 2;
+const PROMPT_COLUMN: usize = 4;
+/// How much of a sentence is shown on the narrowest terminal.
+const PROMPT_CHARS_MIN: usize = 12;
 
 fn row(shown: &Shown, now_ms: u64) -> Vec<String> {
     let job = &shown.job;
@@ -113,7 +152,35 @@ fn status(word: &str) -> Result<Status, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::age;
+    use super::{age, fitting};
+
+    #[test]
+    fn a_list_fits_a_terminal_of_80_columns() {
+        let row = |status: &str, place: &str| {
+            let cells = [
+                "1m7hks3ka6jqb",
+                status,
+                "schema-migration",
+                "12 min",
+                "say something better in the file and more",
+                place,
+            ];
+            cells.map(str::to_owned).to_vec()
+        };
+        let rows = vec![
+            row("completed_draft", "draft/1m7hks3ka6jqb-say-something"),
+            row("completed", ""),
+        ];
+        assert_eq!(fitting(rows.clone(), None), rows);
+        assert_eq!(fitting(rows.clone(), Some(300)), rows);
+        let text = crate::table::render(&fitting(rows, Some(80)));
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= 80 && widest > 60, "{text}");
+        assert!(
+            text.contains("1m7hks3ka6jqb  completed_draft  12 min  say something"),
+            "{text}"
+        );
+    }
 
     #[test]
     fn ages_are_told_in_the_largest_unit_that_fits() {

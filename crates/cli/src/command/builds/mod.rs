@@ -5,6 +5,7 @@ pub(crate) mod diff;
 pub(crate) mod edit;
 pub(crate) mod list;
 pub(crate) mod publish;
+pub(crate) mod review;
 pub(crate) mod show;
 
 use clap::Subcommand;
@@ -19,6 +20,7 @@ pub(crate) enum Builds {
     Show(show::Show),
     Diff(diff::Diff),
     Approve(decide::Approve),
+    Review(review::ReviewWork),
     Edit(edit::Edit),
     Reject(decide::Reject),
     Cancel(decide::Cancel),
@@ -32,6 +34,7 @@ impl Builds {
             Self::Show(show) => show.run(session),
             Self::Diff(diff) => diff.run(session),
             Self::Approve(approve) => approve.run(session),
+            Self::Review(review) => review.run(session),
             Self::Edit(edit) => edit.run(session),
             Self::Reject(reject) => reject.run(session),
             Self::Cancel(cancel) => cancel.run(session),
