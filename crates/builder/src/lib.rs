@@ -40,6 +40,7 @@ mod store;
 mod atlas;
 mod body;
 mod context;
+mod dependencies;
 mod ground;
 mod site;
 mod talk;
