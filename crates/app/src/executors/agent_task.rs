@@ -3,6 +3,8 @@
 //! The step's `config` is the task (docs/tasks.md); `prompt` is its description. Its conversation is
 //! kept, so that the next attempt goes on with it.
 
+mod criteria;
+
 use std::sync::Arc;
 
 use agent::Nobody;
@@ -45,6 +47,7 @@ impl Executor for AgentTask {
         if problems.is_empty() {
             let fields = step.config.config.clone().unwrap_or_default();
             let text = self.definition(step, fields, step.config.prompt.as_deref());
+            problems.extend(criteria::problems(step));
             if let Err(cause) = agent::task::read(&text, "config") {
                 problems.extend(cause.iter().map(|problem| match problem.place.as_str() {
                     "" => format!("The task is not one: {}.", problem.message),
@@ -57,15 +60,10 @@ impl Executor for AgentTask {
 
     fn execute<'a>(&'a self, job: &'a Job) -> Working<'a> {
         Box::pin(async move {
-            let fields = Value::Object(job.step.config.config.clone().unwrap_or_default());
-            let prompt = job.step.config.prompt.as_deref().unwrap_or_default();
-            let filled = fill::json(&fields, &job.state)
-                .and_then(|fields| Ok((fields, fill::text(prompt, &job.state)?)));
-            let (fields, prompt) = match filled {
+            let (fields, prompt) = match filled(job) {
                 Ok(filled) => filled,
                 Err(problem) => return invalid(problem),
             };
-            let fields = fields.as_object().cloned().unwrap_or_default();
             let text = self.definition(&job.step, fields, Some(&prompt));
             let name = format!("workflow:{}", job.task.id);
             let hands = Arc::clone(&job.hands);
@@ -79,6 +77,20 @@ impl Executor for AgentTask {
             .await
         })
     }
+}
+
+/// The fields of the task and its prompt, with their values. Commands among them get theirs as data.
+fn filled(job: &Job) -> Result<(Map<String, Value>, String), String> {
+    let mut fields = job.step.config.config.clone().unwrap_or_default();
+    let given = fields.remove(criteria::SETTING);
+    let filled = fill::json(&Value::Object(fields), &job.state)?;
+    let mut fields = filled.as_object().cloned().unwrap_or_default();
+    if let Some(given) = given {
+        let given = criteria::filled(&given, &job.state)?;
+        fields.insert(criteria::SETTING.to_owned(), given);
+    }
+    let prompt = job.step.config.prompt.as_deref().unwrap_or_default();
+    Ok((fields, fill::text(prompt, &job.state)?))
 }
 
 impl AgentTask {

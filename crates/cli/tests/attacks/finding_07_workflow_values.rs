@@ -72,3 +72,37 @@ fn check_refuses_what_cannot_be_safe_with_the_place() {
         assert!(!project.path().join("PWNED").exists(), "{run}");
     }
 }
+
+#[test]
+fn values_in_criteria_are_printed_and_never_run() {
+    let project = Project::empty();
+    project.write("drawloom.toml", "[ai]\nmode = \"off\"\n");
+    let config = json!({ "handler": "validation", "config": { "validation_criteria": [
+        { "run": "test \"{{input.x}}\" = 'a $(touch PWNED) b' && mkdir -p made" },
+        "touch PWNED {{input.x}}",
+    ] } });
+    project.write(
+        "c.mmd",
+        &format!(
+            "graph TD\n A[Run]\n%% === WORKFLOW_CONFIG ===\n%% @A: {config}\n%% === END_CONFIG ===\n"
+        ),
+    );
+    let ran = start(&project, "a $(touch PWNED) b");
+    assert!(
+        project.path().join("made").exists(),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+    assert!(!project.path().join("PWNED").exists());
+    let bad = json!({ "handler": "validation", "config": { "validation_criteria": [{ "run": "sh -c {{input.x}}" }] } });
+    project.write(
+        "c.mmd",
+        &format!(
+            "graph TD\n A[Run]\n%% === WORKFLOW_CONFIG ===\n%% @A: {bad}\n%% === END_CONFIG ===\n"
+        ),
+    );
+    let ran = project.run("workflow check c.mmd");
+    assert_eq!(ran.exit, 1);
+    assert!(ran.err.contains("that `sh` runs"), "{}", ran.err);
+}

@@ -4,6 +4,8 @@
 //! for every value that follows instead of guessing. Text without values is never refused: it is
 //! the author's, and the shell judges it.
 
+mod redirections;
+
 use super::words::{self, Word};
 use super::{Chunk, Part, Quoting, Refusal};
 
@@ -65,11 +67,15 @@ struct Scanner<'p> {
     unsure: Option<&'static str>,
 }
 
+/// How many words a command with values may have.
+pub(super) const WORDS_MAX: usize = 1_000;
+/// How many quotes and brackets may be inside each other.
+const FRAMES_MAX: usize = 64;
+const TOO_DEEP: &str = "more than FRAMES_MAX = 64 quotes and brackets inside each other";
 const CASE_INSIDE: &str = "`case` inside `$( … )`";
 const DOUBLE_BRACKETS: &str = "`[[`";
 const USE_VARIABLE: &str =
     "give the value to a variable first (`x={{ … }}`), and use `\"$x\"` where it is needed";
-const USE_PRINTF: &str = "write it with `printf '%s\\n' {{ … }}`, or let the command read a file";
 
 pub(super) fn scan(parts: &[Part<'_>]) -> Result<Vec<Chunk>, Refusal> {
     let mut scanner = Scanner::new(parts);
@@ -197,6 +203,13 @@ impl<'p> Scanner<'p> {
         Ok(())
     }
 
+    fn open(&mut self, frame: Frame) {
+        match self.frames.len() < FRAMES_MAX {
+            true => self.frames.push(frame),
+            false => self.unsure = Some(TOO_DEEP),
+        }
+    }
+
     fn pop(&mut self) -> Result<(), Refusal> {
         self.frames.pop();
         Ok(())
@@ -256,19 +269,19 @@ impl<'p> Scanner<'p> {
             Some(Symbol::Char('(')) => {
                 self.next();
                 if self.take('(') {
-                    self.frames.push(Frame::Arithmetic(2));
+                    self.open(Frame::Arithmetic(2));
                 } else {
                     let inner = Commands {
                         is_substitution: true,
                         ..Commands::default()
                     };
-                    self.frames.push(Frame::Commands(inner));
+                    self.open(Frame::Commands(inner));
                 }
                 Ok(())
             }
             Some(Symbol::Char('{')) => {
                 self.next();
-                self.frames.push(Frame::Parameter(1));
+                self.open(Frame::Parameter(1));
                 Ok(())
             }
             Some(Symbol::Char('\'')) if !is_double => {
@@ -289,7 +302,7 @@ impl<'p> Scanner<'p> {
             '\\' => self.after_backslash(),
             '$' => self.after_dollar(true),
             '`' => {
-                self.frames.push(Frame::Backticks);
+                self.open(Frame::Backticks);
                 Ok(())
             }
             _ => self.literal(Symbol::Char(c)),
@@ -351,17 +364,17 @@ impl<'p> Scanner<'p> {
             }
             '\'' => {
                 self.word().is_quoted = true;
-                self.frames.push(Frame::Single);
+                self.open(Frame::Single);
             }
             '"' => {
                 self.word().is_quoted = true;
-                self.frames.push(Frame::Double);
+                self.open(Frame::Double);
             }
             '\\' => return self.after_backslash(),
             '$' => return self.after_dollar(false),
             '`' => {
                 self.word().is_quoted = true;
-                self.frames.push(Frame::Backticks);
+                self.open(Frame::Backticks);
             }
             '#' if self.commands().current.is_none() => return self.comment(),
             '(' => {
@@ -369,7 +382,7 @@ impl<'p> Scanner<'p> {
                     self.unsure = Some("`((…))`");
                 }
                 self.end_command()?;
-                self.frames.push(Frame::Commands(Commands::default()));
+                self.open(Frame::Commands(Commands::default()));
             }
             ')' => {
                 self.end_command()?;
@@ -391,84 +404,6 @@ impl<'p> Scanner<'p> {
             if let Symbol::Value(index) = symbol {
                 let place = Quoting::Comment;
                 self.chunks.push(Chunk::Value { index, place });
-            }
-        }
-        Ok(())
-    }
-
-    fn redirection(&mut self, c: char) -> Result<(), Refusal> {
-        let is_number =
-            |word: &Word| word.is_bare() && word.text.chars().all(|c| c.is_ascii_digit());
-        let commands = self.commands();
-        if commands.current.as_ref().is_some_and(is_number) {
-            commands.current = None;
-        }
-        self.end_word();
-        if c == '<' && self.take('<') {
-            if self.take('<') {
-                self.commands().target = Some(Target::Text);
-                return Ok(());
-            }
-            let strips_tabs = self.take('-');
-            return self.here_document(strips_tabs);
-        }
-        if self.take('(') {
-            self.word().push('(');
-            self.frames.push(Frame::Commands(Commands::default()));
-            return Ok(());
-        }
-        let _ = self.take('>') || self.take('&') || self.take('|');
-        self.commands().target = Some(Target::File);
-        Ok(())
-    }
-
-    /// Reads the word that will end a here-document.
-    fn here_document(&mut self, strips_tabs: bool) -> Result<(), Refusal> {
-        while self.is_next(' ') || self.is_next('\t') {
-            self.next();
-        }
-        let mut delimiter = String::new();
-        while let Some(symbol) = self.peek() {
-            match symbol {
-                Symbol::Value(index) => {
-                    let what = "names the end of a here-document";
-                    return self.refuse(index, what, USE_PRINTF);
-                }
-                Symbol::Char(c) if " \t\n;&|<>()".contains(c) => break,
-                Symbol::Char('\'' | '"' | '\\') => {}
-                Symbol::Char(c) => delimiter.push(c),
-            }
-            self.next();
-        }
-        self.here_documents.push(HereDocument {
-            delimiter,
-            strips_tabs,
-        });
-        Ok(())
-    }
-
-    /// Skips the here-documents that begin after this line end.
-    fn read_here_documents(&mut self) -> Result<(), Refusal> {
-        for document in std::mem::take(&mut self.here_documents) {
-            let mut line = String::new();
-            loop {
-                let symbol = self.next();
-                match symbol {
-                    Some(Symbol::Value(index)) => {
-                        return self.refuse(index, "is inside a here-document", USE_PRINTF);
-                    }
-                    Some(Symbol::Char(c)) if c != '\n' => line.push(c),
-                    _ => {
-                        let text = match document.strips_tabs {
-                            true => line.trim_start_matches('\t'),
-                            false => line.as_str(),
-                        };
-                        if symbol.is_none() || text == document.delimiter {
-                            break;
-                        }
-                        line.clear();
-                    }
-                }
             }
         }
         Ok(())
@@ -497,9 +432,9 @@ impl<'p> Scanner<'p> {
             ""
         };
         let unsure = match bare {
-            "case" if is_substituted => Some(CASE_INSIDE),
-            "[[" => Some(DOUBLE_BRACKETS),
             "]]" if self.unsure == Some(DOUBLE_BRACKETS) => None,
+            "case" if is_substituted => self.unsure.or(Some(CASE_INSIDE)),
+            "[[" => self.unsure.or(Some(DOUBLE_BRACKETS)),
             _ => self.unsure,
         };
         self.unsure = unsure;
@@ -522,7 +457,16 @@ impl<'p> Scanner<'p> {
         let commands = self.commands();
         commands.target = None;
         let words = std::mem::take(&mut commands.words);
-        if let Some(value) = commands.piped.take()
+        let piped = commands.piped.take();
+        let value = piped.or_else(|| words.iter().find_map(Word::first_value));
+        let Some(first) = value else {
+            return Ok(());
+        };
+        if words.len() > WORDS_MAX {
+            let what = format!("is in a command of more than WORDS_MAX = {WORDS_MAX} words");
+            return self.refuse(first, what, "make several steps of it");
+        }
+        if let Some(value) = piped
             && words::runs_its_input(&words)
         {
             let what = "would be read, and run, by the program behind it";

@@ -114,6 +114,15 @@ pub fn words(argv: &[Vec<Part<'_>>]) -> Result<(), Refusal> {
             word
         })
         .collect();
+    let values = || words.iter().find_map(Word::first_value);
+    if let (true, Some(value)) = (words.len() > super::scan::WORDS_MAX, values()) {
+        let most = super::scan::WORDS_MAX;
+        return Err(Refusal {
+            value,
+            reason: format!("the command has more than WORDS_MAX = {most} words"),
+            hint: "make several steps of it".to_owned(),
+        });
+    }
     check_program(&words).map_err(|Danger { value, what, hint }| Refusal {
         value,
         reason: format!(

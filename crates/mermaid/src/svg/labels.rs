@@ -72,15 +72,16 @@ pub(super) fn write(object: Node<'_, '_>, out: &mut String) {
 /// The paragraphs of a label.
 fn read(object: Node<'_, '_>) -> Vec<String> {
     let mut text = String::new();
+    let mut silent_until = 0;
     for node in object.descendants() {
+        if SILENT.contains(&node.tag_name().name()) {
+            silent_until = silent_until.max(node.range().end);
+        }
         if node.is_element() && BLOCKS.contains(&node.tag_name().name()) {
             text.push('\n');
         }
-        let is_silent = || {
-            let mut around = node.ancestors().take_while(|around| *around != object);
-            around.any(|around| SILENT.contains(&around.tag_name().name()))
-        };
-        if let Some(words) = node.text().filter(|_| node.is_text() && !is_silent()) {
+        let is_read = node.is_text() && node.range().start >= silent_until;
+        if let Some(words) = node.text().filter(|_| is_read) {
             text.push_str(words);
         }
     }
