@@ -145,7 +145,7 @@ fn sandbox(settings: &Settings) -> Finding {
         Err(_) => note(
             "sandbox",
             detail,
-            "install bubblewrap, or set `agent.sandbox.kind` to \"none\" where nothing can be lost",
+            "allow user namespaces or install bubblewrap, or set `agent.sandbox.kind` to \"none\" where nothing can be lost",
         ),
     }
 }

@@ -260,6 +260,24 @@ impl Env {
         command.envs(&self.set);
     }
 
+    /// The variables the child will see, with their values.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn variables(&self) -> Vec<(OsString, OsString)> {
+        let ours = std::env::vars_os().filter(|(name, _)| {
+            let passes = match &self.inherit {
+                Inherit::All => true,
+                Inherit::Only(names) => {
+                    names.iter().any(|allowed| names_it(allowed, name)) && self.may_pass(name)
+                }
+                Inherit::Nothing => false,
+            };
+            passes && !self.remove.contains(name) && !self.set.contains_key(name)
+        });
+        let set = self.set.iter();
+        let set = set.map(|(name, value)| (name.clone(), value.clone()));
+        ours.chain(set).collect()
+    }
+
     /// The value the child will see.
     #[cfg(target_os = "linux")]
     pub(crate) fn value_of(&self, name: &str) -> Option<OsString> {

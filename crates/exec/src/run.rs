@@ -116,19 +116,24 @@ pub(crate) fn prepare(invocation: &Invocation, wrapper: Option<(&Path, &[OsStrin
         }
         None => Command::new(&invocation.program),
     };
+    command.args(&invocation.args);
+    connect(invocation, &mut command);
+    invocation.env.apply(&mut command);
+    if let Some(dir) = &invocation.cwd {
+        command.current_dir(dir);
+    }
     command
-        .args(&invocation.args)
+}
+
+/// Gives a command its three pipes.
+pub(crate) fn connect(invocation: &Invocation, command: &mut Command) {
+    command
         .stdin(match invocation.stdin {
             Some(_) => Stdio::piped(),
             None => Stdio::null(),
         })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    invocation.env.apply(&mut command);
-    if let Some(dir) = &invocation.cwd {
-        command.current_dir(dir);
-    }
-    command
 }
 
 /// Starts a command in a session of its own.

@@ -208,8 +208,9 @@ pub(super) const KEYS: &[Key] = &[
             settings.agent.sandbox.requirement = choice.parse().unwrap_or_default();
         }),
         about: &[
-            "What holds the commands that a model runs: \"bubblewrap\", \"landlock\", \"auto\" (the first of them",
-            "that works, else commands are refused) or \"none\". `drawloom doctor` says what works here.",
+            "What holds the commands that a model runs: \"namespaces\", \"bubblewrap\", \"landlock\", \"auto\" (the",
+            "first of them that works, for root without landlock, else commands are refused) or \"none\".",
+            "`drawloom doctor` says what works here (docs/security.md).",
         ],
         default: r#""auto""#,
     },

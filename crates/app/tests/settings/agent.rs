@@ -106,7 +106,7 @@ fn mistakes_are_shown_where_they_are() {
     );
     check_error(
         "[agent.sandbox]\nkind = \"docker\"\n",
-        "2:8 `agent.sandbox.kind` must be one of \"auto\", \"bubblewrap\", \"landlock\", \"none\", \
+        "2:8 `agent.sandbox.kind` must be one of \"auto\", \"namespaces\", \"bubblewrap\", \"landlock\", \"none\", \
          not \"docker\"",
     );
     check_error(

@@ -18,7 +18,7 @@ fn the_sandbox_is_named_with_its_reason() {
     let found = finding(&project, "sandbox").unwrap();
     let detail = found["detail"].as_str().unwrap();
     assert!(detail.contains("asked for: auto"), "{detail}");
-    for kind in ["bubblewrap: ", "landlock: "] {
+    for kind in ["namespaces: ", "bubblewrap: ", "landlock: "] {
         assert!(detail.contains(kind), "{detail}");
     }
 

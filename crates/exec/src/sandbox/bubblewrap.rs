@@ -1,20 +1,23 @@
 //! A view as arguments for `bwrap`, and whether `bwrap` may do its work here.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::process::Command;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{MemfdFlags, Mode, OFlags};
+use rustix::process::{Pid, WaitId, WaitIdOptions};
 
-use super::filter::{self, Openings};
-use super::view::{Access, View, refused};
+use super::filter;
+use super::message::{MountStep, SandboxPlan};
+use super::mountinfo::known_mounts;
+use super::namespaces::{self, memory_file, try_out, wait_until_gone};
+use super::verify::{ExpectedMounts, READY};
+use super::view::{View, refused};
 use super::{Availability, Network, Requirement, Sandbox};
-use crate::{Error, Outcome};
+use crate::{Error, Invocation, Outcome};
 
 /// Where system packages put the program. `PATH` is not searched: a directory of the workspace may
 /// be in it.
@@ -28,85 +31,130 @@ const PROGRAM_DIRS: &[&str] = &[
     "/home/linuxbrew/.linuxbrew/bin",
 ];
 
-/// How long the last process of a killed sandbox is waited for.
-const GONE_WAIT_MAX: Duration = Duration::from_secs(2);
 /// How much `bwrap` tells about itself; it is two short lines.
 const PROGRESS_BYTES_MAX: usize = 4096;
 /// How long the attempt may take that finds out whether it works.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How long `bwrap` may take to mount everything, and how often it is looked at meanwhile.
+const SETUP_MAX: Duration = Duration::from_secs(10);
+const SETUP_TICK: Duration = Duration::from_micros(200);
+
 /// A prepared start: the arguments, and the files whose numbers are among them.
 pub(crate) struct Plan {
-    pub(crate) program: &'static Path,
-    pub(crate) args: Vec<OsString>,
+    program: &'static Path,
+    args: Vec<OsString>,
     /// Inherited by `bwrap`; to be closed by us once it has started.
-    filters: Vec<OwnedFd>,
-    pub(crate) progress: Progress,
-    /// What was made to cover what is not there.
-    placeholders: Vec<Placeholder>,
+    inherited: Vec<OwnedFd>,
+    progress: Progress,
+    /// The command begins when something is written here.
+    gate: OwnedFd,
+    expected: ExpectedMounts,
 }
 
 impl Plan {
     /// Only while nothing else is being started: what is opened here is inherited.
-    pub(crate) fn new(sandbox: &Sandbox, view: &View, cwd: &Path) -> Result<Self, Error> {
+    pub(crate) fn new(
+        invocation: &Invocation,
+        sandbox: &Sandbox,
+        view: &View,
+        cwd: &Path,
+    ) -> Result<Self, Error> {
         let program = program().ok_or_else(|| refused("`bwrap` is not installed".to_owned()))?;
-        if let Some(link) = view.links.first() {
-            return Err(refused(format!(
-                "`{}` is a symbolic link, which bubblewrap cannot keep from being replaced; put what it leads to in its place",
-                link.display()
-            )));
-        }
-        let inherited = |source: io::Error| refused(format!("no memory file: {source}"));
-        let programs = filter::programs(Openings::with_namespaces(sandbox))
+        let plan = namespaces::plan(invocation, sandbox, view, cwd)?;
+        let expected = ExpectedMounts::new(plan.mounts.clone()).map_err(refused)?;
+        let unusable = |source: io::Error| refused(format!("no memory file: {source}"));
+        let programs = filter::programs(plan.openings)
             .map_err(|error| refused(format!("the seccomp filter is wrong: {error}")))?;
         let filters = programs
             .iter()
             .map(|program| memory_file(&filter::bytes(program)))
-            .collect::<io::Result<Vec<_>>>()
-            .map_err(inherited)?;
-        let progress = Progress(memory_file(&[]).map_err(inherited)?);
-        let placeholders = placeholders(view)?;
+            .collect::<io::Result<Vec<_>>>();
+        let mut inherited = filters.map_err(unusable)?;
+        let progress = Progress(memory_file(&[]).map_err(unusable)?);
+        let (barrier, gate) = gate().map_err(unusable)?;
         let mut args = Args::default();
-        args.namespaces(sandbox, view);
-        args.places(sandbox, view);
-        if let Some(git) = &view.git_missing {
-            args.cover_directory(git);
-        }
-        for file in &view.reserved {
-            args.bind("--ro-bind", file);
-        }
-        for filter in &filters {
+        args.namespaces(sandbox, &plan);
+        args.mounts(&plan);
+        for filter in &inherited {
             args.words(["--add-seccomp-fd", &filter.as_raw_fd().to_string()]);
         }
         args.words(["--json-status-fd", &progress.0.as_raw_fd().to_string()]);
+        args.words(["--block-fd", &barrier.as_raw_fd().to_string()]);
+        args.environment(&plan.command.env);
         args.words(["--chdir"]);
         args.path(cwd);
-        args.words(["--"]);
+        // In a file, because the words of a command line can be read by other users.
+        let args = memory_file(&args.joined()).map_err(unusable)?;
+        let words = ["--args".to_owned(), args.as_raw_fd().to_string()];
+        inherited.extend([barrier, args]);
         Ok(Self {
             program,
-            args: args.0,
-            filters,
+            args: words.map(OsString::from).to_vec(),
+            inherited,
             progress,
-            placeholders,
+            gate,
+            expected,
         })
     }
 
-    /// What outlives the start.
-    pub(crate) fn into_rest(self) -> (Progress, Vec<Placeholder>) {
-        drop(self.filters);
-        (self.progress, self.placeholders)
+    /// The command that starts `bwrap`, with nothing of the command's environment: it must not
+    /// decide what `bwrap` itself loads.
+    pub(crate) fn command(&self, invocation: &Invocation) -> Command {
+        let mut command = Command::new(self.program);
+        command
+            .args(&self.args)
+            .arg("--")
+            .arg(&invocation.program)
+            .args(&invocation.args)
+            .env_clear()
+            .current_dir("/");
+        command
     }
+
+    /// Lets the command begin once everything is mounted as planned. What it returns outlives the
+    /// start.
+    pub(crate) fn release(self, child: u32) -> Result<Progress, Error> {
+        drop(self.inherited);
+        rustix::io::fcntl_setfd(&self.progress.0, rustix::io::FdFlags::CLOEXEC).ok();
+        let until = Instant::now() + SETUP_MAX;
+        let pid = i32::try_from(child).ok().and_then(Pid::from_raw);
+        while Instant::now() < until && pid.is_some_and(is_running) {
+            let inside = self.progress.child().map(|inside| known_mounts(&inside));
+            match inside {
+                Some(Ok(inside)) if ExpectedMounts::are_complete(&inside) => {
+                    self.expected.check(&inside).map_err(refused)?;
+                    rustix::io::write(&self.gate, b"1").ok();
+                    return Ok(self.progress);
+                }
+                _ => std::thread::sleep(SETUP_TICK),
+            }
+        }
+        // It gave up, and says why on its standard error.
+        Ok(self.progress)
+    }
+}
+
+/// A pipe: what is read from it is inherited, what writes to it is not.
+fn gate() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (barrier, gate) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    rustix::io::fcntl_setfd(&barrier, rustix::io::FdFlags::empty())?;
+    Ok((barrier, gate))
+}
+
+/// Whether a child has not ended; it is not reaped.
+fn is_running(pid: Pid) -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    matches!(
+        rustix::process::waitid(WaitId::Pid(pid), options),
+        Ok(None) | Err(rustix::io::Errno::INTR)
+    )
 }
 
 /// What `bwrap` tells about itself while it works.
 pub(crate) struct Progress(OwnedFd);
 
 impl Progress {
-    /// From now on nobody inherits it.
-    pub(crate) fn keep_to_ourselves(&self) {
-        rustix::io::fcntl_setfd(&self.0, rustix::io::FdFlags::CLOEXEC).ok();
-    }
-
     /// Whether the command itself ran to an end. When not, `bwrap` gave up before.
     pub(crate) fn has_run(&self) -> bool {
         self.text().contains("\"exit-code\"")
@@ -114,17 +162,17 @@ impl Progress {
 
     /// Waits until the first process of the sandbox is gone, with which all others are.
     pub(crate) fn wait_until_gone(&self) {
-        let text = self.text();
-        let Some(pid) = text
-            .split_once("\"child-pid\": ")
-            .and_then(|(_, rest)| rest.split(|c: char| !c.is_ascii_digit()).next())
-        else {
-            return;
-        };
-        let until = Instant::now() + GONE_WAIT_MAX;
-        while is_alive(pid) && Instant::now() < until {
-            std::thread::sleep(Duration::from_micros(200));
+        if let Some(pid) = self.child() {
+            wait_until_gone(&pid);
         }
+    }
+
+    /// The number of the first process of the sandbox, as it is known outside.
+    fn child(&self) -> Option<String> {
+        let text = self.text();
+        let (_, rest) = text.split_once("\"child-pid\": ")?;
+        let pid = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+        (!pid.is_empty()).then(|| pid.to_owned())
     }
 
     fn text(&self) -> String {
@@ -132,88 +180,6 @@ impl Progress {
         let count = rustix::io::pread(&self.0, &mut bytes, 0).unwrap_or_default();
         String::from_utf8_lossy(&bytes[..count]).into_owned()
     }
-}
-
-/// Whether a process exists that has not ended; one that waits to be reaped has.
-fn is_alive(pid: &str) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The state follows the program's name, which is in brackets and may contain any.
-    let state = stat
-        .rsplit_once(") ")
-        .and_then(|(_, rest)| rest.chars().next());
-    !matches!(state, None | Some('Z' | 'X'))
-}
-
-/// Something empty to mount a cover on, such as a `.git`, taken away when the last command that needs
-/// it has ended: with it the cover would go, also from under the others.
-pub(crate) struct Placeholder(PathBuf, Shape);
-
-#[derive(Clone, Copy)]
-enum Shape {
-    Dir,
-    File,
-}
-
-fn placeholders(view: &View) -> Result<Vec<Placeholder>, Error> {
-    let git = view.git_missing.iter().map(|git| (git, Shape::Dir));
-    let files = view.reserved.iter().map(|file| (file, Shape::File));
-    let made = git
-        .chain(files)
-        .map(|(path, shape)| Placeholder::new(path, shape));
-    let made: Vec<Option<Placeholder>> = made.collect::<Result<_, _>>()?;
-    Ok(made.into_iter().flatten().collect())
-}
-
-/// How many commands need each.
-static PLACEHOLDERS: Mutex<BTreeMap<PathBuf, usize>> = Mutex::new(BTreeMap::new());
-
-impl Placeholder {
-    fn new(path: &Path, shape: Shape) -> Result<Option<Self>, Error> {
-        let mut placeholders = PLACEHOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
-        if !placeholders.contains_key(path) {
-            let made = match shape {
-                Shape::Dir => std::fs::create_dir(path),
-                Shape::File => empty_file(path),
-            };
-            match made {
-                Ok(()) => {}
-                // Somebody else's.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
-                Err(error) => {
-                    let path = path.display();
-                    return Err(refused(format!("`{path}` cannot be covered: {error}")));
-                }
-            }
-        }
-        *placeholders.entry(path.to_owned()).or_default() += 1;
-        Ok(Some(Self(path.to_owned(), shape)))
-    }
-}
-
-impl Drop for Placeholder {
-    fn drop(&mut self) {
-        let mut placeholders = PLACEHOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = placeholders.entry(self.0.clone()).or_default();
-        *count = count.saturating_sub(1);
-        if *count == 0 {
-            placeholders.remove(&self.0);
-            // What is not empty is not ours; a directory that is not cannot be removed.
-            let is_empty = |file: &Path| file.metadata().is_ok_and(|about| about.len() == 0);
-            match self.1 {
-                Shape::Dir => std::fs::remove_dir(&self.0).ok(),
-                Shape::File if is_empty(&self.0) => std::fs::remove_file(&self.0).ok(),
-                Shape::File => None,
-            };
-        }
-    }
-}
-
-/// A new file; one that is there, or a link, is left alone.
-fn empty_file(path: &Path) -> io::Result<()> {
-    let new = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-    let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
-    rustix::fs::open(path, new, mode)?;
-    Ok(())
 }
 
 #[derive(Default)]
@@ -228,15 +194,33 @@ impl Args {
         self.0.push(path.as_os_str().to_owned());
     }
 
-    fn namespaces(&mut self, sandbox: &Sandbox, view: &View) {
+    fn joined(self) -> Vec<u8> {
+        let words = self.0.into_iter().map(OsString::into_encoded_bytes);
+        words
+            .flat_map(|mut word| {
+                word.push(0);
+                word
+            })
+            .collect()
+    }
+
+    fn environment(&mut self, variables: &[(OsString, OsString)]) {
+        self.words(["--clearenv"]);
+        for (name, value) in variables {
+            self.words(["--setenv"]);
+            self.0.extend([name.clone(), value.clone()]);
+        }
+    }
+
+    fn namespaces(&mut self, sandbox: &Sandbox, plan: &SandboxPlan) {
         // A session of its own it has already; see `run`.
         self.words(["--die-with-parent", "--unshare-pid", "--unshare-ipc"]);
         self.words(["--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL"]);
-        if is_anothers(&view.workspace) {
+        if plan.user_namespace {
+            self.words(["--unshare-user-try"]);
+        } else {
             // In a namespace of users it would be the file of nobody.
             self.words(["--cap-add", "CAP_DAC_OVERRIDE"]);
-        } else {
-            self.words(["--unshare-user-try"]);
         }
         if sandbox.network == Network::Off {
             self.words(["--unshare-net"]);
@@ -244,32 +228,27 @@ impl Args {
     }
 
     /// The deeper a place, the later it comes and covers what is above it.
-    fn places(&mut self, sandbox: &Sandbox, view: &View) {
+    fn mounts(&mut self, plan: &SandboxPlan) {
         self.words(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
         // The settings of the kernel are the administrator's, also of one without capabilities.
         self.words(["--remount-ro", "/proc"]);
-        let places = view.places.iter();
-        // Covered below instead.
-        for (path, access) in places.filter(|(path, _)| Some(*path) != view.git_missing.as_ref()) {
-            let above = view.access_above(path);
-            match access {
-                Access::Fresh => {
-                    self.words(["--size", &sandbox.tmp_bytes_max.to_string(), "--tmpfs"]);
+        for (step, path) in &plan.mounts {
+            match step {
+                MountStep::Fresh => {
+                    self.words(["--size", &plan.tmp_bytes_max.to_string(), "--tmpfs"]);
                     self.path(path);
                 }
-                Access::Write => self.bind("--bind", path),
-                // The root can be read; what is under a fresh directory has to be put there.
-                Access::Read if above == Access::Read => {}
-                Access::Read => self.bind("--ro-bind", path),
-                Access::Hidden if above == Access::Fresh => {}
-                Access::Hidden if path.is_dir() => self.cover_directory(path),
-                Access::Hidden => {
+                MountStep::Writable | MountStep::Pinned => self.bind("--bind", path),
+                MountStep::Shown | MountStep::Held => self.bind("--ro-bind", path),
+                MountStep::Hidden if path.is_dir() => self.cover_directory(path),
+                MountStep::Hidden => {
                     // Devices do not work in a bound place: it can be neither read nor written.
                     self.words(["--ro-bind", "/dev/null"]);
                     self.path(path);
                 }
             }
         }
+        self.words(["--size", "4096", "--tmpfs", READY]);
     }
 
     fn bind(&mut self, how: &str, path: &Path) {
@@ -284,23 +263,6 @@ impl Args {
         self.words(["--remount-ro"]);
         self.path(path);
     }
-}
-
-/// Whether we are the administrator and work on the files of another user.
-fn is_anothers(workspace: &Path) -> bool {
-    let owner = std::fs::metadata(workspace).map_or(0, |about| about.uid());
-    rustix::process::geteuid().is_root() && owner != 0
-}
-
-/// A file without a name that the next program started inherits.
-fn memory_file(bytes: &[u8]) -> io::Result<OwnedFd> {
-    let file = rustix::fs::memfd_create("sandbox", MemfdFlags::empty())?;
-    let mut written = 0;
-    while written < bytes.len() {
-        // Past its position, which stays at the beginning for the reader.
-        written += rustix::io::pwrite(&file, &bytes[written..], written as u64)?;
-    }
-    Ok(file)
 }
 
 fn program() -> Option<&'static Path> {
@@ -331,10 +293,12 @@ pub(super) fn probe() -> Availability {
             PROGRAM_DIRS.join(", ")
         ));
     };
-    match try_out() {
+    match try_out(Requirement::Bubblewrap) {
         Ok(()) => Availability::Held {
             what: format!("{}, {}, started", version(program), program.display()),
-            limits: Vec::new(),
+            limits: vec![
+                "when a command renames directories while another one starts, `bwrap` may leave an empty file behind before it is stopped".to_owned(),
+            ],
         },
         Err(error) => unavailable(explain(&error)),
     }
@@ -350,30 +314,6 @@ fn version(program: &Path) -> String {
         |_| "bubblewrap".to_owned(),
         |outcome| outcome.stdout_text().trim_end().to_owned(),
     )
-}
-
-/// Runs a command in a real sandbox and looks at what it could do.
-fn try_out() -> Result<(), String> {
-    let outside = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let inside = outside.path().join("inside");
-    std::fs::create_dir_all(inside.join(".git")).map_err(|error| error.to_string())?;
-    let sandbox = Sandbox::new(&inside)
-        .hide(inside.join(".git"))
-        .requirement(Requirement::Bubblewrap);
-    let script = "echo > file && ! { echo > .git/file; } 2>/dev/null && ! { echo > /etc/drawloom-probe; } 2>/dev/null";
-    let invocation = crate::shell(script).timeout(PROBE_TIMEOUT).sandbox(sandbox);
-    let outcome = super::cage::run_unprobed(&invocation).map_err(|error| error.to_string())?;
-    if !outcome.is_success() {
-        return Err(format!(
-            "the attempt {}: {}",
-            outcome.status,
-            outcome.stderr_text()
-        ));
-    }
-    if !inside.join("file").is_file() {
-        return Err("the workspace could not be written".to_owned());
-    }
-    Ok(())
 }
 
 /// What its messages mean and what to do about them.

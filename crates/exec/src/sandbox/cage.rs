@@ -8,11 +8,13 @@ use std::thread::JoinHandle;
 
 use process_wrap::std::ChildWrapper;
 
-use super::bubblewrap::{self, Placeholder, Plan, Progress};
+use super::bubblewrap::{self, Plan, Progress};
 use super::landlock::Restriction;
+use super::namespaces::{self, HelperReport, HelperStart};
+use super::placeholder::{Placeholder, placeholders};
 use super::view::{Access, View, refused};
-use super::{Kind, Sandbox};
-use crate::run::{prepare, spawn};
+use super::{Kind, Requirement, Sandbox};
+use crate::run::{connect, prepare, spawn};
 use crate::{Error, Invocation, Outcome, which};
 
 /// While a command is given files to inherit, no other is started, or it would inherit them too.
@@ -20,9 +22,13 @@ static STARTING: RwLock<()> = RwLock::new(());
 
 /// What has to be there until a caged command has ended, and what ends the rest of it then.
 #[derive(Default)]
-pub(crate) struct Cage {
+pub(crate) struct Cage(CageParts);
+
+#[derive(Default)]
+struct CageParts {
     keeper: Option<Keeper>,
     progress: Option<Progress>,
+    report: Option<HelperReport>,
     /// Taken away after everything that could write into it.
     _tmp: Option<tempfile::TempDir>,
     placeholders: Vec<Placeholder>,
@@ -31,18 +37,25 @@ pub(crate) struct Cage {
 impl Cage {
     /// Ends everything in the cage. The command itself has been killed or has ended.
     pub(crate) fn end(&mut self) {
-        if let Some(keeper) = self.keeper.take() {
+        let parts = &mut self.0;
+        if let Some(keeper) = parts.keeper.take() {
             keeper.dismiss();
         }
-        if let Some(progress) = &self.progress {
+        if let Some(progress) = &parts.progress {
             progress.wait_until_gone();
         }
-        self.placeholders.clear();
+        if let Some(report) = &parts.report {
+            report.wait_until_gone();
+        }
+        parts.placeholders.clear();
     }
 
     /// Why the command did not run at all, although the sandbox was started.
     pub(crate) fn mishap(&self, program: &str, outcome: &Outcome) -> Option<Error> {
-        let progress = self.progress.as_ref()?;
+        if let Some(report) = &self.0.report {
+            return report.mishap(program, outcome);
+        }
+        let progress = self.0.progress.as_ref()?;
         let ended_by_itself = matches!(outcome.status, crate::Status::Exited(_));
         (ended_by_itself && !progress.has_run()).then(|| bubblewrap::mishap(program, outcome))
     }
@@ -54,18 +67,22 @@ pub(crate) fn start(invocation: &Invocation) -> Result<(Box<dyn ChildWrapper>, C
         return start_free(invocation);
     };
     match super::probed().choose(sandbox.requirement)? {
+        Kind::Namespaces => start_in_namespaces(invocation, sandbox),
         Kind::Bubblewrap => start_in_bubblewrap(invocation, sandbox),
         Kind::Landlock => start_in_landlock(invocation, sandbox),
         Kind::None => start_free(invocation),
     }
 }
 
-/// Runs a command with bubblewrap, whatever is known about it.
+/// Runs a command in the kind of sandbox it asks for, whatever is known about that kind.
 pub(super) fn run_unprobed(invocation: &Invocation) -> Result<Outcome, Error> {
     let Some(sandbox) = &invocation.sandbox else {
         return crate::run(invocation);
     };
-    let started = start_in_bubblewrap(invocation, sandbox)?;
+    let started = match sandbox.requirement {
+        Requirement::Bubblewrap => start_in_bubblewrap(invocation, sandbox)?,
+        _ => start_in_namespaces(invocation, sandbox)?,
+    };
     crate::run::run_started(invocation, started, &mut |_, _| {})
 }
 
@@ -76,6 +93,35 @@ fn start_free(invocation: &Invocation) -> Result<(Box<dyn ChildWrapper>, Cage), 
     Ok((child, Cage::default()))
 }
 
+fn start_in_namespaces(
+    invocation: &Invocation,
+    sandbox: &Sandbox,
+) -> Result<(Box<dyn ChildWrapper>, Cage), Error> {
+    let view = View::of(sandbox)?;
+    let cwd = directory(invocation, &view)?;
+    check_program(invocation, &cwd)?;
+    let placeholders = placeholders(&view)?;
+    let plan = namespaces::plan(invocation, sandbox, &view, &cwd)?;
+    let _alone = STARTING.write().unwrap_or_else(PoisonError::into_inner);
+    // What we were started with and never meant to hand on.
+    close_fds::set_fds_cloexec_threadsafe(3, &[]);
+    let mut start = HelperStart::new(&plan)?;
+    connect(invocation, &mut start.command);
+    let command = std::mem::replace(&mut start.command, Command::new("true"));
+    // The kernel ends the helper with the thread that started it: one that stays is needed.
+    let name = invocation.program.to_string_lossy().into_owned();
+    let (child, keeper) = Keeper::hire(name, command, || Ok(()), |()| {})?;
+    Ok((
+        child,
+        Cage(CageParts {
+            keeper: Some(keeper),
+            report: Some(start.into_report()),
+            placeholders,
+            ..CageParts::default()
+        }),
+    ))
+}
+
 fn start_in_bubblewrap(
     invocation: &Invocation,
     sandbox: &Sandbox,
@@ -83,28 +129,27 @@ fn start_in_bubblewrap(
     let view = View::of(sandbox)?;
     let cwd = directory(invocation, &view)?;
     check_program(invocation, &cwd)?;
+    let placeholders = placeholders(&view)?;
     let _alone = STARTING.write().unwrap_or_else(PoisonError::into_inner);
     // What we were started with and never meant to hand on.
     close_fds::set_fds_cloexec_threadsafe(3, &[]);
-    let plan = Plan::new(sandbox, &view, &cwd)?;
-    let mut command = prepare(invocation, Some((plan.program, &plan.args)));
-    command.current_dir("/");
-    if view.places.values().any(|access| *access == Access::Fresh) {
-        temporary_files_in(&mut command, Path::new(super::view::TMP));
-    }
+    let plan = Plan::new(invocation, sandbox, &view, &cwd)?;
+    let mut command = plan.command(invocation);
+    connect(invocation, &mut command);
     // The kernel ends `bwrap` with the thread that started it: one that stays is needed.
     let name = invocation.program.to_string_lossy().into_owned();
-    let (child, keeper) = Keeper::hire(name, command, || Ok(()), |()| {})?;
-    plan.progress.keep_to_ourselves();
-    let (progress, placeholders) = plan.into_rest();
+    let (mut child, keeper) = Keeper::hire(name, command, || Ok(()), |()| {})?;
+    let progress = plan.release(child.id()).inspect_err(|_| {
+        child.kill().ok();
+    })?;
     Ok((
         child,
-        Cage {
+        Cage(CageParts {
             keeper: Some(keeper),
             progress: Some(progress),
             placeholders,
-            _tmp: None,
-        },
+            ..CageParts::default()
+        }),
     ))
 }
 
@@ -137,12 +182,11 @@ fn start_in_landlock(
     )?;
     Ok((
         child,
-        Cage {
+        Cage(CageParts {
             keeper: Some(keeper),
-            progress: None,
-            placeholders: Vec::new(),
             _tmp: Some(tmp),
-        },
+            ..CageParts::default()
+        }),
     ))
 }
 
@@ -228,8 +272,11 @@ fn check_program(invocation: &Invocation, cwd: &Path) -> Result<(), Error> {
     ))
 }
 
+/// Where programs learn which directory is for temporary files.
+pub(super) const TMP_VARIABLES: [&str; 3] = ["TMPDIR", "TMP", "TEMP"];
+
 fn temporary_files_in(command: &mut Command, dir: &Path) {
-    for name in ["TMPDIR", "TMP", "TEMP"] {
+    for name in TMP_VARIABLES {
         command.env(name, dir);
     }
 }

@@ -100,6 +100,8 @@ pub(crate) struct Openings {
     pub(crate) unix: bool,
     /// Whether a process may leave the session it was started in.
     pub(crate) sessions: bool,
+    /// Whether the processes that can be named are all in the sandbox.
+    pub(crate) other_processes: bool,
 }
 
 impl Openings {
@@ -109,6 +111,7 @@ impl Openings {
             internet: true,
             unix: sandbox.unix_sockets == UnixSockets::On,
             sessions: true,
+            other_processes: true,
         }
     }
 
@@ -118,6 +121,7 @@ impl Openings {
             internet: sandbox.network == Network::On,
             unix: sandbox.unix_sockets == UnixSockets::On,
             sessions,
+            other_processes: false,
         }
     }
 }
@@ -174,7 +178,90 @@ fn rules(openings: Openings) -> Result<Rules, seccompiler::BackendError> {
     rules.insert(libc::SYS_ioctl, terminals()?);
     #[cfg(target_arch = "x86_64")]
     rules.insert(X32_IOCTL, terminals()?);
+    for (call, argument) in MODES {
+        rules.insert(*call, borrowed_rights(*argument, openings)?);
+    }
+    if !openings.other_processes {
+        rules.extend(SHARED_MEMORY.iter().map(|call| (*call, Vec::new())));
+        for (call, conditions) in on_other_processes()? {
+            rules.insert(call, conditions);
+        }
+    }
     Ok(rules)
+}
+
+/// Calls that set permissions, each with the number of the argument that says which.
+const MODES: &[(i64, u8)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (FCHMODAT2, 2),
+];
+/// Newer than the list of calls that we are given.
+const FCHMODAT2: i64 = 452;
+
+/// Memory, messages and semaphores that processes of a user share, wherever they were started.
+const SHARED_MEMORY: &[i64] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+];
+
+/// Nobody else shall run a file with the rights of this user. The group's bit is an everyday one on
+/// directories; it is held back only where files outside can be reached.
+fn borrowed_rights(
+    argument: u8,
+    openings: Openings,
+) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    const USER: i32 = 0o4000;
+    const GROUP: i32 = 0o2000;
+    let bits: &[i32] = match openings.other_processes {
+        true => &[USER],
+        false => &[USER, GROUP],
+    };
+    let rule = |bit: &i32| SeccompRule::new(vec![has(argument, bit.unsigned_abs(), *bit)?]);
+    bits.iter().map(rule).collect()
+}
+
+/// Limits, priorities and processors of other processes. A process names itself by 0; one that
+/// names itself by its number is refused too, because a filter does not know the number.
+fn on_other_processes() -> Result<Rules, seccompiler::BackendError> {
+    let others = |argument| SeccompRule::new(vec![is_not(argument, 0)?]);
+    let new_limit = SeccompRule::new(vec![
+        is_not(0, 0)?,
+        SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?,
+    ])?;
+    const PRIO_USER: i32 = 2;
+    const IOPRIO_WHO_USER: i32 = 3;
+    let all_of_user = |kind| SeccompRule::new(vec![is(0, kind)?]);
+    Ok(BTreeMap::from([
+        (libc::SYS_prlimit64, vec![new_limit]),
+        (libc::SYS_sched_setaffinity, vec![others(0)?]),
+        (libc::SYS_sched_setscheduler, vec![others(0)?]),
+        (libc::SYS_sched_setparam, vec![others(0)?]),
+        (libc::SYS_sched_setattr, vec![others(0)?]),
+        (libc::SYS_migrate_pages, vec![others(0)?]),
+        (libc::SYS_move_pages, vec![others(0)?]),
+        (
+            libc::SYS_setpriority,
+            vec![others(1)?, all_of_user(PRIO_USER)?],
+        ),
+        (
+            libc::SYS_ioprio_set,
+            vec![others(1)?, all_of_user(IOPRIO_WHO_USER)?],
+        ),
+    ]))
 }
 
 /// No process in a namespace of its own: one could be administrator there.

@@ -6,8 +6,8 @@
 
 use ::landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus,
-    PathBeneath, PathFd, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreated,
-    RulesetCreatedAttr, RulesetStatus, Scope,
+    PathBeneath, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr,
+    RulesetStatus, Scope,
 };
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
@@ -39,8 +39,7 @@ impl Restriction {
     pub(crate) fn new(sandbox: &Sandbox, view: &View) -> Result<Self, Error> {
         let signals = newest_abi() >= ABI_SIGNALS;
         Ok(Self {
-            ruleset: ruleset(sandbox, view, signals)
-                .map_err(|error| refused(format!("Landlock cannot hold it: {error}")))?,
+            ruleset: ruleset(sandbox, view, signals)?,
             programs: filter::programs(Openings::without_namespaces(sandbox, signals))
                 .map_err(|error| refused(format!("the seccomp filter is wrong: {error}")))?,
             signals,
@@ -90,36 +89,39 @@ impl Domain {
     }
 }
 
-fn ruleset(
-    sandbox: &Sandbox,
-    view: &View,
-    signals: bool,
-) -> Result<RulesetCreated, Box<dyn std::error::Error>> {
+fn ruleset(sandbox: &Sandbox, view: &View, signals: bool) -> Result<RulesetCreated, Error> {
+    let unusable =
+        |error: ::landlock::RulesetError| refused(format!("Landlock cannot hold it: {error}"));
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(AccessFs::from_all(ABI_MIN))?;
+        .handle_access(AccessFs::from_all(ABI_MIN))
+        .map_err(unusable)?;
     if signals {
-        ruleset = ruleset.scope(Scope::from_all(ABI_SIGNALS))?;
+        ruleset = ruleset
+            .scope(Scope::from_all(ABI_SIGNALS))
+            .map_err(unusable)?;
     }
     ruleset = ruleset.set_compatibility(CompatLevel::BestEffort);
-    ruleset = ruleset.handle_access(AccessFs::from_all(ABI_DEVICES))?;
+    ruleset = ruleset
+        .handle_access(AccessFs::from_all(ABI_DEVICES))
+        .map_err(unusable)?;
     if sandbox.network == Network::Off {
-        ruleset = ruleset.handle_access(AccessNet::from_all(ABI::V4))?;
+        ruleset = ruleset
+            .handle_access(AccessNet::from_all(ABI::V4))
+            .map_err(unusable)?;
     }
-    let mut created = ruleset.create()?;
-    for (path, right) in carve(view)? {
-        // What went away since it was listed needs no rule.
-        let Ok(place) = PathFd::new(&path) else {
-            continue;
-        };
+    let mut created = ruleset.create().map_err(unusable)?;
+    carve(view, &mut |place, right, is_dir| {
         let mut access = access_of(right);
-        if !path.is_dir() {
+        if !is_dir {
             access &= AccessFs::from_file(ABI_DEVICES);
         }
-        if !access.is_empty() {
-            created = created.add_rule(PathBeneath::new(place, access))?;
+        if access.is_empty() {
+            return Ok(());
         }
-    }
+        let added = (&mut created).add_rule(PathBeneath::new(place, access));
+        added.map(drop).map_err(|error| refused(error.to_string()))
+    })?;
     Ok(created)
 }
 
@@ -228,7 +230,8 @@ fn limits(abi: ABI) -> Vec<String> {
         "a directory with a protected or hidden entry in it, such as a workspace with `.git`, gets no new entries and loses none; add the directories that commands create (`target`, `node_modules`) as writable".to_owned(),
         "where there is no `.git` yet, a command can make one; look at it before you use git there".to_owned(),
         "the names, but not the contents, of hidden files can be seen".to_owned(),
-        "the permissions and times, but not the contents, of your files outside can be changed".to_owned(),
+        "the permissions (but not the setuid and setgid bits) and times, but not the contents, of your files outside can be changed".to_owned(),
+        "System V shared memory, and changing the priority, processors or limits of a process by its number, are refused altogether".to_owned(),
         "the command lines of other processes can be seen".to_owned(),
     ];
     if abi < ABI_SIGNALS {

@@ -40,7 +40,21 @@ mod carve;
 #[cfg(target_os = "linux")]
 mod filter;
 #[cfg(target_os = "linux")]
+mod handles;
+#[cfg(target_os = "linux")]
+mod helper;
+#[cfg(target_os = "linux")]
 mod landlock;
+#[cfg(target_os = "linux")]
+mod message;
+#[cfg(target_os = "linux")]
+mod mountinfo;
+#[cfg(target_os = "linux")]
+mod namespaces;
+#[cfg(target_os = "linux")]
+mod placeholder;
+#[cfg(target_os = "linux")]
+mod verify;
 #[cfg(target_os = "linux")]
 mod view;
 
@@ -49,8 +63,14 @@ mod nowhere;
 
 pub use probe::{Availability, Probe, probe, probed};
 pub use spec::{
-    Git, Kind, Network, Requirement, Sandbox, TMP_BYTES_MAX, UnixSockets, UnknownRequirement,
+    Git, Kind, Network, Requirement, ResourceLimits, Sandbox, TMP_BYTES_MAX, UnixSockets,
+    UnknownRequirement,
 };
+
+#[cfg(target_os = "linux")]
+pub use helper::{serve_helper, use_helper};
+#[cfg(not(target_os = "linux"))]
+pub use nowhere::{serve_helper, use_helper};
 
 #[cfg(target_os = "linux")]
 pub(crate) use cage::{Cage, start};

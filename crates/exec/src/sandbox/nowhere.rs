@@ -22,7 +22,7 @@ pub(crate) fn start(invocation: &Invocation) -> Result<(Box<dyn ChildWrapper>, C
     if let Some(sandbox) = &invocation.sandbox {
         match super::probed().choose(sandbox.requirement)? {
             Kind::None => {}
-            Kind::Bubblewrap | Kind::Landlock => {
+            Kind::Namespaces | Kind::Bubblewrap | Kind::Landlock => {
                 let why = "the command was not started: there is no sandbox on this system";
                 return Err(Error::new(ErrorKind::NoSandbox, why));
             }
@@ -39,7 +39,15 @@ pub(super) fn probe() -> Probe {
         why: format!("{what} exists on Linux only, and this system is another one"),
     };
     Probe {
+        namespaces: unavailable("a sandbox of namespaces"),
         bubblewrap: unavailable("bubblewrap"),
         landlock: unavailable("Landlock"),
+        is_administrator: false,
     }
 }
+
+/// Sandboxes of namespaces need a helper; there are none here.
+pub fn serve_helper() {}
+
+/// Sandboxes of namespaces need a helper; there are none here.
+pub fn use_helper(_: impl Into<std::path::PathBuf>) {}

@@ -1,10 +1,11 @@
 //! What a sandboxed command may do, said before it starts.
 
 use std::fmt;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// How much the private `/tmp` of a bubblewrap sandbox holds when nobody says otherwise.
+/// How much the private `/tmp` of a sandbox holds when the settings do not say.
 pub const TMP_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
 
 /// The cage of one command. Everything is readable and nothing writable but the workspace, the
@@ -23,7 +24,34 @@ pub struct Sandbox {
     pub(crate) network: Network,
     pub(crate) unix_sockets: UnixSockets,
     pub(crate) tmp_bytes_max: u64,
+    pub(crate) limits: ResourceLimits,
     pub(crate) requirement: Requirement,
+    /// Which directory `workspace` has to be.
+    #[cfg(target_os = "linux")]
+    pub(crate) identity: Option<super::handles::FileIdentity>,
+}
+
+/// What one sandboxed command may use. Time and output are limits of the
+/// [`Invocation`](crate::Invocation).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResourceLimits {
+    /// Processes and threads at the same time.
+    pub processes_max: u64,
+    /// Memory that one process can write to. Address space that is only reserved does not count, so
+    /// that Java, Go and Node work.
+    pub memory_bytes_max: u64,
+    /// The largest file that can be written.
+    pub file_bytes_max: u64,
+}
+
+impl Default for ResourceLimits {
+    fn default() -> Self {
+        Self {
+            processes_max: 4096,
+            memory_bytes_max: 16 * 1024 * 1024 * 1024,
+            file_bytes_max: 8 * 1024 * 1024 * 1024,
+        }
+    }
 }
 
 impl Sandbox {
@@ -39,7 +67,10 @@ impl Sandbox {
             network: Network::default(),
             unix_sockets: UnixSockets::default(),
             tmp_bytes_max: TMP_BYTES_MAX,
+            limits: ResourceLimits::default(),
             requirement: Requirement::default(),
+            #[cfg(target_os = "linux")]
+            identity: None,
         }
     }
 
@@ -61,8 +92,8 @@ impl Sandbox {
     }
 
     /// A file that cannot be written, and cannot be made where there is none: settings that we
-    /// would follow. Where it is missing, an empty one that is taken away afterwards stands in its
-    /// place (bubblewrap); Landlock cannot hold back one new name.
+    /// would follow. Where it is missing, an empty one that is taken away afterwards is put in its
+    /// place (namespaces, bubblewrap); Landlock cannot hold back one new name.
     #[must_use]
     pub fn reserve(mut self, file: impl Into<PathBuf>) -> Self {
         self.reserved.push(file.into());
@@ -104,10 +135,30 @@ impl Sandbox {
         self
     }
 
-    /// How much fits into the private `/tmp`, where it is private memory (bubblewrap).
+    /// How much fits into the private `/tmp`, where it is private memory (namespaces, bubblewrap).
     #[must_use]
     pub fn tmp_bytes_max(mut self, bytes: u64) -> Self {
         self.tmp_bytes_max = bytes;
+        self
+    }
+
+    /// What it may use.
+    #[must_use]
+    pub fn limits(mut self, limits: ResourceLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Refuses to start where the workspace's name leads to another directory than this one, which
+    /// has to stay open until the command has started.
+    #[must_use]
+    pub fn opened_as(mut self, directory: impl AsFd) -> Self {
+        #[cfg(target_os = "linux")]
+        {
+            self.identity = super::handles::identity(directory).ok();
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = directory;
         self
     }
 
@@ -138,8 +189,8 @@ pub enum Git {
 /// Whether the network is there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Network {
-    /// Nothing outside can be reached. With bubblewrap the command has a loopback of its own;
-    /// with Landlock it has no sockets at all.
+    /// Nothing outside can be reached. With namespaces and bubblewrap the command has a loopback of
+    /// its own; with Landlock it has no sockets at all.
     #[default]
     Off,
     /// All of it, the services of this machine included.
@@ -159,9 +210,12 @@ pub enum UnixSockets {
 /// Which kind of sandbox the settings ask for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Requirement {
-    /// The best that holds here: bubblewrap, else Landlock, else the command is refused.
+    /// The best that holds here: namespaces, else bubblewrap, else Landlock (not for an
+    /// administrator), else the command is refused.
     #[default]
     Auto,
+    /// Namespaces of our own, or the command is refused.
+    Namespaces,
     /// Bubblewrap, or the command is refused.
     Bubblewrap,
     /// Landlock with seccomp, or the command is refused.
@@ -172,13 +226,14 @@ pub enum Requirement {
 
 impl Requirement {
     /// All of them, as they are written in the settings.
-    pub const NAMES: &[&str] = &["auto", "bubblewrap", "landlock", "none"];
+    pub const NAMES: &[&str] = &["auto", "namespaces", "bubblewrap", "landlock", "none"];
 }
 
 impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Requirement::Auto => "auto",
+            Requirement::Namespaces => "namespaces",
             Requirement::Bubblewrap => "bubblewrap",
             Requirement::Landlock => "landlock",
             Requirement::None => "none",
@@ -192,6 +247,7 @@ impl FromStr for Requirement {
     fn from_str(name: &str) -> Result<Self, UnknownRequirement> {
         match name {
             "auto" => Ok(Requirement::Auto),
+            "namespaces" => Ok(Requirement::Namespaces),
             "bubblewrap" => Ok(Requirement::Bubblewrap),
             "landlock" => Ok(Requirement::Landlock),
             "none" => Ok(Requirement::None),
@@ -220,6 +276,8 @@ impl std::error::Error for UnknownRequirement {}
 /// What holds a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
+    /// Namespaces and mounts of our own.
+    Namespaces,
     /// Mounts and namespaces, by the program `bwrap`.
     Bubblewrap,
     /// The kernel's Landlock and seccomp.
@@ -231,6 +289,7 @@ pub enum Kind {
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Kind::Namespaces => "namespaces",
             Kind::Bubblewrap => "bubblewrap",
             Kind::Landlock => "landlock",
             Kind::None => "none",
@@ -249,7 +308,7 @@ mod tests {
         }
         assert_eq!(
             "docker".parse::<Requirement>().unwrap_err().to_string(),
-            "there is no sandbox called `docker`; use one of `auto`, `bubblewrap`, `landlock`, `none`"
+            "there is no sandbox called `docker`; use one of `auto`, `namespaces`, `bubblewrap`, `landlock`, `none`"
         );
     }
 }

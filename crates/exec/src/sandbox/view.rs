@@ -2,19 +2,29 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path, PathBuf};
 
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::handles::{FileIdentity, identity, open_beneath, open_place};
 use super::{Git, Sandbox};
 use crate::{Error, ErrorKind};
 
 /// Where temporary files are.
 pub(crate) const TMP: &str = "/tmp";
+/// Where other programs keep temporary files and the sockets of a session.
+const OTHERS_TMP: &[&str] = &[TMP, "/var/tmp", "/run/user"];
 
 /// Places without symbolic links in them, each with its access. A place that is not named has the
 /// access of the nearest named one above it; the root can be read.
 #[derive(Debug)]
 pub(crate) struct View {
     pub(crate) workspace: PathBuf,
+    /// The directory itself, whatever is at its name later.
+    handle: OwnedFd,
+    pub(crate) identity: FileIdentity,
     pub(crate) places: BTreeMap<PathBuf, Access>,
     /// Where a repository would be if the command could make one: nothing, or a directory with
     /// nothing in it, is there.
@@ -40,7 +50,25 @@ impl View {
     /// Finds the places of a sandbox, and creates the writable directories that are missing.
     pub(crate) fn of(sandbox: &Sandbox) -> Result<View, Error> {
         let workspace = real_directory(&sandbox.workspace)?;
+        let opened = open_place(&workspace).and_then(|handle| Ok((identity(&handle)?, handle)));
+        let (identity, handle) = opened.map_err(|error| {
+            refused(format!(
+                "the workspace `{}` cannot be opened: {error}",
+                workspace.display()
+            ))
+        })?;
+        if sandbox
+            .identity
+            .is_some_and(|expected| expected != identity)
+        {
+            return Err(refused(format!(
+                "`{}` is another directory than the one that was opened",
+                workspace.display()
+            )));
+        }
         let mut view = View {
+            handle,
+            identity,
             places: BTreeMap::new(),
             git_missing: None,
             reserved: Vec::new(),
@@ -104,7 +132,20 @@ impl View {
         if path.is_symlink() {
             self.links.push(path.clone());
         }
-        self.add_existing(&path, Access::Read);
+        let Ok(real) = path.canonicalize() else {
+            return;
+        };
+        // A name in the workspace only ever takes something away: a command can put a link there, and
+        // what it leads to must not become readable by that.
+        let is_writable = self.access_at(&real) == Access::Write;
+        if is_writable || !path.starts_with(&self.workspace) {
+            self.add(real, Access::Read);
+        }
+    }
+
+    fn access_at(&self, path: &Path) -> Access {
+        let named = self.places.get(path).copied();
+        named.unwrap_or_else(|| self.access_above(path))
     }
 
     fn reserve(&mut self, file: &Path) {
@@ -141,23 +182,43 @@ impl View {
     }
 
     fn writable(&self, dir: &Path) -> Result<PathBuf, Error> {
-        let wanted = self.workspace.join(dir);
-        std::fs::create_dir_all(&wanted).map_err(|source| {
-            refused(format!(
-                "the writable directory `{}` cannot be created: {source}",
-                wanted.display()
-            ))
-        })?;
-        let real = real_directory(&wanted)?;
-        // A command that ran before may have put a link in the place of its own directory.
-        if dir.is_relative() && !real.starts_with(&self.workspace) {
-            return Err(refused(format!(
-                "the writable directory `{}` leads out of the workspace to `{}`; remove the symbolic link, or name the directory by its absolute path",
-                dir.display(),
-                real.display()
-            )));
+        let inside = match dir.is_relative() {
+            true => Some(dir),
+            false => dir.strip_prefix(&self.workspace).ok(),
+        };
+        match inside {
+            Some(inside) => self.writable_inside(inside),
+            None => {
+                std::fs::create_dir_all(dir).map_err(|source| uncreated(dir, &source))?;
+                real_directory(dir)
+            }
         }
-        Ok(real)
+    }
+
+    /// A directory of the workspace. A command that ran before may have put a link in its place, and
+    /// one that runs now may do so at any moment.
+    fn writable_inside(&self, dir: &Path) -> Result<PathBuf, Error> {
+        let wanted = self.workspace.join(dir);
+        match make_beneath(&self.handle, dir) {
+            Ok(())
+                if dir
+                    .components()
+                    .all(|part| matches!(part, Component::Normal(_))) =>
+            {
+                return Ok(wanted);
+            }
+            Ok(()) | Err(Errno::LOOP | Errno::XDEV) => {}
+            Err(error) => return Err(uncreated(&wanted, &error.into())),
+        }
+        let real = real_directory(&wanted)?;
+        if real.starts_with(&self.workspace) {
+            return Ok(real);
+        }
+        Err(refused(format!(
+            "the writable directory `{}` leads out of the workspace to `{}`; remove the symbolic link, or name the directory by its absolute path",
+            dir.display(),
+            real.display()
+        )))
     }
 
     /// Holds `.git`, and where a worktree's or submodule's `.git` file points to.
@@ -178,6 +239,10 @@ impl View {
         };
         if let Some(dir) = pointer.trim_end().strip_prefix("gitdir: ") {
             let dir = self.workspace.join(dir);
+            // A pointer shows what it points to, so it has to be a repository.
+            if !dir.join("HEAD").is_file() {
+                return;
+            }
             if let Ok(common) = std::fs::read_to_string(dir.join("commondir")) {
                 self.add_existing(&dir.join(common.trim_end()), Access::Read);
             }
@@ -187,11 +252,11 @@ impl View {
 
     /// Others' temporary files are not shown, except where one was asked for by name.
     fn hide_temporary_files(&mut self) {
-        if let Ok(tmp) = Path::new(TMP).canonicalize()
-            && !self.places.contains_key(&tmp)
-            && self.access_above(&tmp) == Access::Read
-        {
-            self.add(tmp, Access::Fresh);
+        let dirs = OTHERS_TMP.iter();
+        for dir in dirs.filter_map(|dir| Path::new(dir).canonicalize().ok()) {
+            if !self.places.contains_key(&dir) && self.access_above(&dir) == Access::Read {
+                self.add(dir, Access::Fresh);
+            }
         }
     }
 
@@ -223,6 +288,37 @@ impl View {
                 .any(|dir| path != dir && path.starts_with(dir))
         });
     }
+}
+
+/// Makes a directory and those above it, from `handle` downwards.
+fn make_beneath(handle: &OwnedFd, dir: &Path) -> rustix::io::Result<()> {
+    let open = |path: &Path| {
+        let flags = OFlags::PATH | OFlags::DIRECTORY;
+        open_beneath(handle, path, flags, Mode::empty())
+    };
+    let mut path = PathBuf::new();
+    let mut above = open(&path)?;
+    for part in dir.components() {
+        path.push(part);
+        let opened = match open(&path) {
+            Err(Errno::NOENT) => {
+                match rustix::fs::mkdirat(&above, part.as_os_str(), Mode::from_raw_mode(0o777)) {
+                    Ok(()) | Err(Errno::EXIST) => open(&path),
+                    Err(error) => Err(error),
+                }
+            }
+            opened => opened,
+        };
+        above = opened?;
+    }
+    Ok(())
+}
+
+fn uncreated(dir: &Path, source: &io::Error) -> Error {
+    refused(format!(
+        "the writable directory `{}` cannot be created: {source}",
+        dir.display()
+    ))
 }
 
 fn is_empty(dir: &Path) -> bool {

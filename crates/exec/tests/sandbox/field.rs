@@ -5,10 +5,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use exec::sandbox::{Availability, Requirement, Sandbox, probed};
+use exec::sandbox::{Availability, Probe, Requirement, Sandbox};
 use exec::{Outcome, run, shell};
 
 pub(crate) const SECRET: &str = "s3cr3t-contents";
+
+/// Where fields are, for a user who may not write where the tests were built.
+pub(crate) const PLACE: &str = "DRAWLOOM_TEST_PLACE";
 
 pub(crate) struct Field {
     _dir: tempfile::TempDir,
@@ -21,7 +24,10 @@ pub(crate) struct Field {
 impl Field {
     /// Not in `/tmp`, which is private in a sandbox: what is tried there would prove nothing.
     pub(crate) fn new() -> Self {
-        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        probed();
+        let place = std::env::var_os(PLACE).map(PathBuf::from);
+        let place = place.unwrap_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")));
+        let dir = tempfile::tempdir_in(place).unwrap();
         let root = dir.path().canonicalize().unwrap();
         let field = Self {
             workspace: root.join("workspace"),
@@ -81,11 +87,18 @@ impl Field {
     }
 }
 
-/// The kinds of sandbox that hold here. Bubblewrap may be forbidden and Landlock may be missing,
-/// but one of them has to be there, and the other has to say why it is not.
+/// What holds here, with the helper that this crate builds for its tests.
+pub(crate) fn probed() -> &'static Probe {
+    exec::sandbox::use_helper(env!("CARGO_BIN_EXE_sandbox-helper"));
+    exec::sandbox::probed()
+}
+
+/// The kinds of sandbox that hold here. Namespaces may be forbidden and Landlock may be missing,
+/// but one of them has to be there, and the others have to say why they are not.
 pub(crate) fn kinds() -> Vec<Requirement> {
     let probe = probed();
     let kinds: Vec<Requirement> = [
+        (&probe.namespaces, Requirement::Namespaces),
         (&probe.bubblewrap, Requirement::Bubblewrap),
         (&probe.landlock, Requirement::Landlock),
     ]
@@ -95,6 +108,7 @@ pub(crate) fn kinds() -> Vec<Requirement> {
         // A machine may lack one for a reason that is known; whatever else is a fault of ours.
         Availability::Unavailable { why } => {
             let known = [
+                "forbids namespaces",
                 "forbidden here",
                 "forbids user namespaces",
                 "hides parts of /proc",
@@ -107,6 +121,13 @@ pub(crate) fn kinds() -> Vec<Requirement> {
     .map(|(_, requirement)| requirement)
     .collect();
     assert!(!kinds.is_empty(), "{}", probe.explain(Requirement::Auto));
+    kinds
+}
+
+/// The kinds that hold back new names, too. Landlock cannot; its limits say so.
+pub(crate) fn kinds_with_mounts() -> Vec<Requirement> {
+    let mut kinds = kinds();
+    kinds.retain(|kind| *kind != Requirement::Landlock);
     kinds
 }
 

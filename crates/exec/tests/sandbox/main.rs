@@ -16,5 +16,6 @@ mod network;
 mod probing;
 mod processes;
 mod programs;
+mod races;
 mod reading;
 mod writing;

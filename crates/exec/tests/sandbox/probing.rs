@@ -1,11 +1,12 @@
 //! Finding out which sandbox there is, and refusing when there is none.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
 
-use exec::sandbox::{Kind, Network, Requirement, probe, probed};
+use exec::sandbox::{Kind, Network, Requirement, probe};
 use exec::{Env, Invocation, run, shell};
 
-use crate::field::{Field, kinds};
+use crate::field::{Field, kinds, probed};
 
 /// Set when a test of this file runs itself inside a sandbox.
 const INNER: &str = "DRAWLOOM_TEST_INNER";
@@ -20,6 +21,7 @@ fn again(test: &str, env: Env) -> Invocation {
 
 #[test]
 fn a_kind_is_active_and_explained() {
+    probed();
     let found = probe();
     let kind = found.choose(Requirement::Auto).unwrap();
     assert_ne!(kind, Kind::None);
@@ -28,6 +30,7 @@ fn a_kind_is_active_and_explained() {
         text.starts_with(&format!("active: {kind} (asked for: auto)\n")),
         "{text}"
     );
+    assert_eq!(text.matches("\nnamespaces: ").count(), 1, "{text}");
     assert_eq!(text.matches("\nbubblewrap: ").count(), 1, "{text}");
     assert_eq!(text.matches("\nlandlock: ").count(), 1, "{text}");
     assert!(
@@ -41,7 +44,7 @@ fn a_kind_is_active_and_explained() {
 /// Inside a sandbox no other namespaces can be made, as in most containers: `bwrap` is there and
 /// may not do its work.
 #[test]
-fn where_bubblewrap_is_forbidden_the_next_kind_is_taken() {
+fn where_namespaces_are_forbidden_the_next_kind_is_taken() {
     if std::env::var_os(INNER).is_some() {
         println!(
             "FOUND {}",
@@ -51,14 +54,15 @@ fn where_bubblewrap_is_forbidden_the_next_kind_is_taken() {
     }
     for kind in kinds() {
         let field = Field::new();
-        let test = "probing::where_bubblewrap_is_forbidden_the_next_kind_is_taken";
+        let test = "probing::where_namespaces_are_forbidden_the_next_kind_is_taken";
         // The network is shared, so that only the mounts are what is refused.
         let program = std::env::current_exe().unwrap();
         let sandbox = field.sandbox(kind).network(Network::On).read_only(program);
         let outcome = run(&again(test, Env::default()).sandbox(sandbox)).unwrap();
         let text = outcome.stdout_text();
         let found = text.split("FOUND ").nth(1).unwrap_or_default();
-        if kinds().contains(&Requirement::Landlock) {
+        let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
+        if kinds().contains(&Requirement::Landlock) && !is_root {
             assert!(
                 found.starts_with("active: landlock (asked for: auto)"),
                 "{kind}: {text}"
@@ -66,6 +70,11 @@ fn where_bubblewrap_is_forbidden_the_next_kind_is_taken() {
         } else {
             assert!(found.contains("so commands are refused"), "{kind}: {text}");
         }
+        assert!(
+            found.contains("|namespaces: not available: ")
+                && found.contains("user namespaces are forbidden here"),
+            "{kind}: {text}"
+        );
         assert!(
             found.contains("|bubblewrap: not available: "),
             "{kind}: {text}"

@@ -5,7 +5,7 @@ use std::path::Path;
 use exec::sandbox::{Git, Requirement};
 use exec::{ErrorKind, Status, run, shell};
 
-use crate::field::{Field, kinds, snapshot};
+use crate::field::{Field, kinds, kinds_with_mounts, snapshot};
 
 /// Nothing outside changes, whatever the script does.
 #[track_caller]
@@ -294,14 +294,17 @@ fn a_worktrees_pointer_and_its_repository_are_held() {
 
 #[test]
 fn no_repository_can_be_planted_where_there_was_none() {
-    // Landlock cannot hold back one new name; its limits say so.
-    if !kinds().contains(&Requirement::Bubblewrap) {
-        return;
+    for kind in kinds_with_mounts() {
+        check_planting(kind);
     }
+}
+
+#[track_caller]
+fn check_planting(kind: Requirement) {
     let field = Field::new();
     let git = field.workspace.join(".git");
     std::fs::remove_dir_all(&git).unwrap();
-    let sandbox = field.sandbox(Requirement::Bubblewrap);
+    let sandbox = field.sandbox(kind);
     for script in [
         "mkdir -p ../.git/hooks && echo x > ../.git/hooks/post-commit",
         "git init -q ..",
@@ -309,7 +312,7 @@ fn no_repository_can_be_planted_where_there_was_none() {
         "mv ../.git ../old",
     ] {
         field.run(&sandbox, script);
-        assert!(!git.exists(), "{script}");
+        assert!(!git.exists(), "{kind}: {script}");
     }
     assert!(field.run(&sandbox, "echo x > ../top").is_success());
     // The end of one command does not uncover what another one still runs in.
@@ -321,9 +324,9 @@ fn no_repository_can_be_planted_where_there_was_none() {
             std::thread::sleep(std::time::Duration::from_millis(100));
             assert!(field.run(sandbox, "true").is_success());
         }
-        assert!(!long.join().unwrap().is_success());
+        assert!(!long.join().unwrap().is_success(), "{kind}");
     });
-    assert!(!git.exists());
+    assert!(!git.exists(), "{kind}");
 }
 
 #[test]
@@ -388,12 +391,15 @@ fn files_we_act_on_can_be_held() {
 
 #[test]
 fn files_we_would_follow_cannot_be_made() {
-    // Landlock cannot hold back one new name; its limits say so.
-    if !kinds().contains(&Requirement::Bubblewrap) {
-        return;
+    for kind in kinds_with_mounts() {
+        check_reserved(kind);
     }
+}
+
+#[track_caller]
+fn check_reserved(kind: Requirement) {
     let field = Field::new();
-    let sandbox = field.sandbox(Requirement::Bubblewrap).reserve("ours.toml");
+    let sandbox = field.sandbox(kind).reserve("ours.toml");
     let ours = field.workspace.join("ours.toml");
     let attacks = [
         "echo x > ../ours.toml",
@@ -403,14 +409,18 @@ fn files_we_would_follow_cannot_be_made() {
     ];
     for script in attacks {
         field.run(&sandbox, script);
-        assert!(!ours.exists(), "{script}");
+        assert!(!ours.exists(), "{kind}: {script}");
     }
     // One that is there, empty or not, stays as it is.
     for text in ["", "kept\n"] {
         std::fs::write(&ours, text).unwrap();
         for script in attacks {
             field.run(&sandbox, script);
-            assert_eq!(std::fs::read_to_string(&ours).unwrap(), text, "{script}");
+            assert_eq!(
+                std::fs::read_to_string(&ours).unwrap(),
+                text,
+                "{kind}: {script}"
+            );
         }
     }
 }

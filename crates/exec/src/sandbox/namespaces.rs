@@ -1,0 +1,265 @@
+//! Starting a command in namespaces of its own: the plan that the helper carries out, and whether it
+//! may do so here.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use rustix::fs::MemfdFlags;
+
+use super::filter::Openings;
+use super::helper::{HelperEnd, StatusFile, start_helper};
+use super::message::{MountStep, PlannedCommand, SandboxPlan};
+use super::view::{Access, TMP, View, refused};
+use super::{Availability, Network, Requirement, Sandbox};
+use crate::{Error, Invocation, Outcome};
+
+/// How long the last process of a killed sandbox is waited for.
+const GONE_WAIT_MAX: Duration = Duration::from_secs(2);
+/// How long the attempt may take that finds out whether it works.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A prepared start: the helper's command, and the files it inherits.
+pub(crate) struct HelperStart {
+    pub(crate) command: Command,
+    plan: OwnedFd,
+    status: StatusFile,
+}
+
+impl HelperStart {
+    /// Only while nothing else is being started: what is opened here is inherited.
+    pub(crate) fn new(plan: &SandboxPlan) -> Result<Self, Error> {
+        let unusable = |source: io::Error| refused(format!("no memory file: {source}"));
+        let status = StatusFile::new(memory_file(&[]).map_err(unusable)?);
+        let plan = memory_file(&plan.encode()).map_err(unusable)?;
+        let command = start_helper(&plan, &status);
+        let command = command.ok_or_else(|| refused(NO_HELPER.to_owned()))?;
+        Ok(Self {
+            command,
+            plan,
+            status,
+        })
+    }
+
+    /// What outlives the start.
+    pub(crate) fn into_report(self) -> HelperReport {
+        drop(self.plan);
+        self.status.keep_to_ourselves();
+        HelperReport(self.status)
+    }
+}
+
+const NO_HELPER: &str = "this program does not serve as the sandbox's helper";
+
+/// What the helper says about the sandbox and the command.
+pub(crate) struct HelperReport(StatusFile);
+
+impl HelperReport {
+    /// Waits until the first process of the sandbox is gone, with which all others are.
+    pub(crate) fn wait_until_gone(&self) {
+        if let Some(pid) = self.0.process() {
+            wait_until_gone(&pid.to_string());
+        }
+    }
+
+    /// Why the command did not run at all, although the helper was started.
+    pub(crate) fn mishap(&self, program: &str, outcome: &Outcome) -> Option<Error> {
+        match self.0.end() {
+            Some(HelperEnd::Exited(_) | HelperEnd::Signaled(_)) => None,
+            Some(HelperEnd::Unstarted(errno)) => Some(Error::unstarted(
+                program,
+                &io::Error::from_raw_os_error(errno),
+            )),
+            Some(HelperEnd::Failed(why)) => Some(refused(format!(
+                "the sandbox for `{program}` could not be built: {why}"
+            ))),
+            // It was killed, by us or by the command itself.
+            None if !matches!(outcome.status, crate::Status::Exited(_)) => None,
+            None => Some(refused(format!(
+                "the sandbox for `{program}` ended before the command began: {}",
+                outcome.stderr_text().trim_end()
+            ))),
+        }
+    }
+}
+
+/// Waits until a process has ended; one that waits to be reaped has.
+pub(super) fn wait_until_gone(pid: &str) {
+    let until = Instant::now() + GONE_WAIT_MAX;
+    while is_alive(pid) && Instant::now() < until {
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+fn is_alive(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The state follows the program's name, which is in brackets and may contain any.
+    let state = stat
+        .rsplit_once(") ")
+        .and_then(|(_, rest)| rest.chars().next());
+    !matches!(state, None | Some('Z' | 'X'))
+}
+
+/// The helper's orders for one command.
+pub(crate) fn plan(
+    invocation: &Invocation,
+    sandbox: &Sandbox,
+    view: &View,
+    cwd: &Path,
+) -> Result<SandboxPlan, Error> {
+    if let Some(link) = view.links.first() {
+        return Err(refused(format!(
+            "`{}` is a symbolic link, which a sandbox cannot keep from being replaced; put what it leads to in its place",
+            link.display()
+        )));
+    }
+    Ok(SandboxPlan {
+        parent: std::process::id(),
+        user_namespace: !is_anothers(&view.workspace),
+        network_namespace: sandbox.network == Network::Off,
+        workspace: view.workspace.clone(),
+        identity: view.identity,
+        mounts: mounts(view),
+        tmp_bytes_max: sandbox.tmp_bytes_max,
+        limits: sandbox.limits,
+        openings: Openings::with_namespaces(sandbox),
+        command: PlannedCommand {
+            cwd: cwd.to_owned(),
+            program: invocation.program.clone(),
+            args: invocation.args.clone(),
+            env: environment(invocation, view),
+        },
+    })
+}
+
+fn environment(
+    invocation: &Invocation,
+    view: &View,
+) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
+    let mut env = invocation.env.clone();
+    if view.places.values().any(|access| *access == Access::Fresh) {
+        for name in super::cage::TMP_VARIABLES {
+            env = env.set(name, TMP);
+        }
+    }
+    env.variables()
+}
+
+/// Outer places first, so that inner ones cover them.
+pub(super) fn mounts(view: &View) -> Vec<(MountStep, PathBuf)> {
+    let step = |path: &Path, access: Access| match (access, view.access_above(path)) {
+        (Access::Fresh, _) => Some(MountStep::Fresh),
+        (Access::Write, Access::Write) => Some(MountStep::Pinned),
+        (Access::Write, _) => Some(MountStep::Writable),
+        (Access::Read, Access::Write) => Some(MountStep::Held),
+        (Access::Read, Access::Fresh) => Some(MountStep::Shown),
+        // The root can be read.
+        (Access::Read, _) => None,
+        // Nothing is there.
+        (Access::Hidden, Access::Fresh) => None,
+        (Access::Hidden, _) => Some(MountStep::Hidden),
+    };
+    let places = view.places.iter();
+    // A repository that is not there is covered below.
+    let places = places.filter(|(path, _)| Some(*path) != view.git_missing.as_ref());
+    let places = places.filter_map(|(path, access)| Some((step(path, *access)?, path.clone())));
+    let git = view.git_missing.iter();
+    let git = git.map(|path| (MountStep::Hidden, path.clone()));
+    let reserved = view.reserved.iter();
+    let reserved = reserved.map(|path| (MountStep::Held, path.clone()));
+    places.chain(git).chain(reserved).collect()
+}
+
+/// Whether we are the administrator and work on the files of another user.
+pub(super) fn is_anothers(workspace: &Path) -> bool {
+    let owner = std::fs::metadata(workspace).map_or(0, |about| about.uid());
+    rustix::process::geteuid().is_root() && owner != 0
+}
+
+/// A file without a name that the next program started inherits.
+pub(super) fn memory_file(bytes: &[u8]) -> io::Result<OwnedFd> {
+    let file = rustix::fs::memfd_create("sandbox", MemfdFlags::empty())?;
+    let mut written = 0;
+    while written < bytes.len() {
+        // Past its position, which stays at the beginning for the reader.
+        written += rustix::io::pwrite(&file, &bytes[written..], written as u64)?;
+    }
+    Ok(file)
+}
+
+/// Starts a command in a sandbox.
+pub(super) fn probe() -> Availability {
+    match try_out(Requirement::Namespaces) {
+        Ok(()) => Availability::Held {
+            what: "user, mount, process, IPC and network namespaces of our own, started".to_owned(),
+            limits: Vec::new(),
+        },
+        Err(error) => Availability::Unavailable {
+            why: explain(&error),
+        },
+    }
+}
+
+/// Runs a command in a real sandbox and looks at what it could do.
+pub(super) fn try_out(kind: Requirement) -> Result<(), String> {
+    let outside = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let inside = outside.path().join("inside");
+    std::fs::create_dir_all(inside.join(".git")).map_err(|error| error.to_string())?;
+    let sandbox = Sandbox::new(&inside)
+        .hide(inside.join(".git"))
+        .requirement(kind);
+    let script = "echo > file && ! { echo > .git/file; } 2>/dev/null && ! { echo > /etc/drawloom-probe; } 2>/dev/null";
+    let invocation = crate::shell(script).timeout(PROBE_TIMEOUT).sandbox(sandbox);
+    let outcome = super::cage::run_unprobed(&invocation).map_err(|error| error.to_string())?;
+    if !outcome.is_success() {
+        return Err(format!(
+            "the attempt {}: {}",
+            outcome.status,
+            outcome.stderr_text()
+        ));
+    }
+    if !inside.join("file").is_file() {
+        return Err("the workspace could not be written".to_owned());
+    }
+    Ok(())
+}
+
+/// What messages of the helper mean and what to do about them.
+fn explain(error: &str) -> String {
+    const MEANINGS: &[(&str, &str)] = &[
+        (
+            "making a user namespace",
+            "user namespaces are forbidden here; allow them (`sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000`), or in a container start it with `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`",
+        ),
+        (
+            "writing uid_map",
+            "the system's AppArmor forbids user namespaces to programs without a profile; `sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or install bubblewrap",
+        ),
+        (
+            "making namespaces",
+            "the system's AppArmor or a container forbids namespaces; `sysctl kernel.apparmor_restrict_unprivileged_userns=0`, install bubblewrap, or start the container with `--security-opt seccomp=unconfined`",
+        ),
+        (
+            "mount proc",
+            "the container hides parts of /proc, so that no other can be mounted; start it with `--security-opt systempaths=unconfined`",
+        ),
+        (
+            NO_HELPER,
+            "the program has to call `serve_helper` first in its `main`",
+        ),
+        (
+            "not permitted",
+            "mounts are forbidden here, as in most containers; start it with `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`",
+        ),
+    ];
+    let said = error
+        .trim_end()
+        .trim_start_matches("the command was not started: ");
+    match MEANINGS.iter().find(|(part, _)| said.contains(part)) {
+        Some((_, meaning)) => format!("{said} ({meaning})"),
+        None => said.to_owned(),
+    }
+}

@@ -1,0 +1,157 @@
+//! Names that are exchanged while sandboxes are built: nothing that renames may change what is allowed.
+//!
+//! A command in a sandbox can exchange a directory that it made for a symbolic link, as often as it
+//! likes, while another command is started. The sandbox of that one must not follow.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use exec::sandbox::{Requirement, Sandbox};
+use exec::{ErrorKind, run, shell};
+use rustix::fs::{CWD, RenameFlags};
+
+use crate::field::{Field, SECRET, kinds};
+
+/// How often a sandbox is built while names are exchanged.
+const TRIES: usize = 200;
+const TRIES_SOAKED: usize = 5000;
+
+/// Exchanges names for as long as it lives.
+struct Swapper<'s> {
+    stop: &'s AtomicBool,
+}
+
+impl Drop for Swapper<'_> {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+fn swap_while(stop: &AtomicBool, swaps: &AtomicU64, pairs: &[(PathBuf, PathBuf)]) {
+    while !stop.load(Ordering::Relaxed) {
+        // Long enough for a sandbox to be built, and short enough to catch it in between.
+        for pause_us in [300, 2000] {
+            for (one, other) in pairs {
+                rustix::fs::renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).unwrap();
+                swaps.fetch_add(1, Ordering::Relaxed);
+            }
+            std::thread::sleep(std::time::Duration::from_micros(pause_us));
+        }
+    }
+}
+
+/// Builds sandboxes while `pairs` are exchanged. Nothing outside changes, no secret is read, and what
+/// is refused is refused with a reason.
+#[track_caller]
+fn check(field: &Field, sandbox: &Sandbox, pairs: &[(PathBuf, PathBuf)], tries: usize) {
+    let before = field.world();
+    let (stop, swaps) = (AtomicBool::new(false), AtomicU64::new(0));
+    let mut started = 0;
+    std::thread::scope(|scope| {
+        scope.spawn(|| swap_while(&stop, &swaps, pairs));
+        let _swapper = Swapper { stop: &stop };
+        for number in 0..tries {
+            let script = format!(
+                "echo x > {out}/pwned-{number}; echo x > {out}/keys/pwned; cat {out}/keys/id .env src/*/id src/*/keys/id",
+                out = field.outside.display()
+            );
+            match run(&shell(&script).sandbox(sandbox.clone())) {
+                Ok(outcome) => {
+                    started += 1;
+                    let said = outcome.stdout_text();
+                    assert!(!said.contains(SECRET), "try {number}: {outcome:?}");
+                }
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::InvalidSandbox, "{error}");
+                }
+            }
+            let victims = field.outside.join(format!("pwned-{number}"));
+            assert!(!victims.exists(), "try {number} got out");
+        }
+    });
+    let mut after = field.world();
+    if sandbox_is(sandbox, Requirement::Bubblewrap) {
+        // `bwrap` makes an empty place to mount on before it can be stopped; its limits say so.
+        after.retain(|path, (contents, ..)| before.contains_key(path) || !contents.is_empty());
+    }
+    assert_eq!(after, before);
+    let swaps = swaps.load(Ordering::Relaxed);
+    assert!(swaps > 20, "only {swaps} exchanges");
+    assert!(started > 0, "no sandbox was built at all");
+}
+
+fn sandbox_is(sandbox: &Sandbox, kind: Requirement) -> bool {
+    *sandbox == sandbox.clone().requirement(kind)
+}
+
+/// A directory that was made by a command, with a file in it that has to be hidden, and a link to
+/// exchange it for.
+fn prepare(field: &Field, name: &str, leads_to: &Path) -> (PathBuf, PathBuf) {
+    let dir = field.workspace.join("src").join(name);
+    let link = dir.with_extension("link");
+    std::fs::create_dir_all(dir.join("keys")).unwrap();
+    for file in [".env", "package.json", "keys/id"] {
+        std::fs::write(dir.join(file), "A=1\n").unwrap();
+    }
+    std::os::unix::fs::symlink(leads_to, &link).unwrap();
+    (dir, link)
+}
+
+fn race(kind: Requirement, tries: usize) {
+    let field = Field::new();
+    let sandbox = field.with_secrets(field.sandbox(kind));
+    std::fs::write(field.outside.join(".env"), "theirs\n").unwrap();
+    std::fs::write(field.outside.join("package.json"), "theirs\n").unwrap();
+    let pairs = [
+        // By a relative name and by an absolute one, to what can be read and to what is hidden.
+        prepare(&field, "one", Path::new("../../outside")),
+        prepare(&field, "two", &field.outside),
+        prepare(&field, "three", &field.outside.join("keys")),
+    ];
+    let sandbox = sandbox
+        .hide("src/one/.env")
+        .read_only("src/one/package.json")
+        .hide("src/two/.env")
+        .read_only("src/two/keys")
+        .hide("src/three/.env")
+        .read_only("src/three/id");
+    check(&field, &sandbox, &pairs, tries);
+    // A directory that may be written, by a relative and by an absolute name.
+    let field = Field::new();
+    let pairs = [prepare(&field, "one", &field.outside)];
+    for writable in [PathBuf::from("src/one"), field.workspace.join("src/one")] {
+        let sandbox = field.with_secrets(field.sandbox(kind)).writable(writable);
+        check(&field, &sandbox, &pairs, tries / 2);
+    }
+}
+
+#[test]
+fn exchanged_names_lead_nowhere_in_namespaces() {
+    races(Requirement::Namespaces, TRIES);
+}
+
+#[test]
+fn exchanged_names_lead_nowhere_in_bubblewrap() {
+    races(Requirement::Bubblewrap, TRIES);
+}
+
+#[test]
+fn exchanged_names_lead_nowhere_in_landlock() {
+    races(Requirement::Landlock, TRIES);
+}
+
+fn races(kind: Requirement, tries: usize) {
+    if kinds().contains(&kind) {
+        race(kind, tries);
+    }
+}
+
+/// For `cargo xtask soak`.
+#[test]
+#[ignore = "takes minutes"]
+fn exchanged_names_lead_nowhere_for_long() {
+    for kind in kinds() {
+        race(kind, TRIES_SOAKED);
+        println!("soak {kind}_tries={}", 2 * TRIES_SOAKED);
+    }
+}
