@@ -36,7 +36,7 @@ Usage: cargo xtask COMMAND
                     only drawloom and the floor; with a PATH that program instead of a fresh build
   soak [MINUTES] [PART]
                     simulations with fresh seeds, and workers and their server killed in loops, for
-                    30 minutes if none are given; PART is simulation, sqlite or postgres
+                    30 minutes if none are given; PART is simulation, sqlite, postgres or races
 ";
 
 fn main() -> Result<ExitCode> {

@@ -39,7 +39,7 @@ use output::Form;
 
 fn main() -> ExitCode {
     // Sandboxes are built by this program, started again: then this does not return.
-    exec::sandbox::serve_helper();
+    exec::sandbox::serve_stages();
     let words: Vec<OsString> = std::env::args_os().collect();
     let form = Form::from(words.iter().any(|word| word == "--json"));
     let ended = match arguments::read(words) {

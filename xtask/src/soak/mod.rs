@@ -26,16 +26,18 @@ enum Part {
     Simulation,
     Sqlite,
     Postgres,
+    Races,
 }
 
 impl Part {
-    const ALL: [Part; 3] = [Part::Simulation, Part::Sqlite, Part::Postgres];
+    const ALL: [Part; 4] = [Part::Simulation, Part::Sqlite, Part::Postgres, Part::Races];
 
     fn name(self) -> &'static str {
         match self {
             Part::Simulation => "simulation",
             Part::Sqlite => "sqlite",
             Part::Postgres => "postgres",
+            Part::Races => "races",
         }
     }
 
@@ -61,6 +63,13 @@ impl Part {
                 name: "storms::four_workers_and_their_server_are_killed_and_nothing_is_lost_or_done_twice",
                 seed: "DRAWLOOM_SOAK_SEED",
                 again: "four_workers_and_their_server",
+            },
+            Part::Races => Test {
+                package: "exec",
+                program: "sandbox",
+                name: "races::exchanged_names_lead_nowhere",
+                seed: "DRAWLOOM_SOAK_SEED",
+                again: "exchanged_names_lead_nowhere",
             },
         }
     }
@@ -88,7 +97,7 @@ impl Wish {
                 Ok(minutes @ 1..=MINUTES_MAX) => wish.minutes = minutes,
                 _ => bail!(
                     "`{word}` is neither a number of minutes (1 to {MINUTES_MAX}) nor one of \
-                     simulation, sqlite and postgres"
+                     simulation, sqlite, postgres and races"
                 ),
             }
         }
@@ -129,7 +138,9 @@ fn soak(part: Part, program: &Program, share: Duration) -> Result<Tally> {
         let seed = fresh_seed()?;
         let more = match part {
             Part::Simulation => ("FLOW_SEEDS", SEEDS_EACH),
-            Part::Sqlite | Part::Postgres => ("DRAWLOOM_SOAK_SECONDS", left.as_secs()),
+            Part::Sqlite | Part::Postgres | Part::Races => {
+                ("DRAWLOOM_SOAK_SECONDS", left.as_secs())
+            }
         };
         let tried = program.run(seed, more)?;
         match part {

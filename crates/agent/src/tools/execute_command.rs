@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use exec::sandbox::{Network, Requirement, Sandbox, UnixSockets};
+use exec::sandbox::{Network, Requirement, ResourceLimits, Sandbox, TMP_BYTES_MAX, UnixSockets};
 use exec::{Env, Invocation, Outcome, Status};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -43,6 +43,10 @@ pub struct CommandSettings {
     pub timeout_seconds_max: u64,
     /// Decides what git shows; without one, commands see the repository as it is.
     pub git: Option<Arc<dyn GitFilter>>,
+    /// What one command may use.
+    pub limits: ResourceLimits,
+    /// How much its private `/tmp` holds.
+    pub tmp_bytes_max: u64,
 }
 
 impl Default for CommandSettings {
@@ -56,6 +60,8 @@ impl Default for CommandSettings {
             variables: Vec::new(),
             timeout_seconds_max: 30 * 60,
             git: None,
+            limits: ResourceLimits::default(),
+            tmp_bytes_max: TMP_BYTES_MAX,
         }
     }
 }
@@ -80,9 +86,12 @@ impl CommandSettings {
         let refused = |error: workspace::Error| Error::new(Kind::Tool, error.to_string());
         let exceptions = Exceptions::of(workspace).map_err(refused)?;
         let mut sandbox = Sandbox::new(workspace.path())
+            .opened_as(workspace.handle())
             .requirement(self.sandbox)
             .network(self.network)
             .unix_sockets(self.unix_sockets)
+            .limits(self.limits)
+            .tmp_bytes_max(self.tmp_bytes_max)
             .hide_all(&self.hidden)
             .read_only(".drawloom")
             .reserve("drawloom.toml")

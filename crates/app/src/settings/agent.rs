@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ::agent::handlers::TaskLimits;
-use exec::sandbox::{Network, Requirement, UnixSockets};
+use exec::sandbox::{Network, Requirement, ResourceLimits, TMP_BYTES_MAX, UnixSockets};
 use workspace::{HardLinks, PolicySettings};
 
 use super::ai::{micro, small};
@@ -23,7 +23,7 @@ pub struct Agent {
 }
 
 /// `[agent.sandbox]`: the cage of commands.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sandbox {
     pub requirement: Requirement,
     pub network: Network,
@@ -34,6 +34,26 @@ pub struct Sandbox {
     pub shown: Vec<PathBuf>,
     /// Variables that commands see beside the usual ones.
     pub env: Vec<String>,
+    /// What one command may use.
+    pub limits: ResourceLimits,
+    /// How much the private `/tmp` holds.
+    pub tmp_bytes_max: u64,
+}
+
+impl Default for Sandbox {
+    fn default() -> Self {
+        Self {
+            requirement: Requirement::default(),
+            network: Network::default(),
+            unix_sockets: UnixSockets::default(),
+            writable: Vec::new(),
+            hidden: Vec::new(),
+            shown: Vec::new(),
+            env: Vec::new(),
+            limits: ResourceLimits::default(),
+            tmp_bytes_max: TMP_BYTES_MAX,
+        }
+    }
 }
 
 pub(super) const KEYS: &[Key] = &[
@@ -272,5 +292,35 @@ pub(super) const KEYS: &[Key] = &[
             "have to be named in full.",
         ],
         default: "[]",
+    },
+    Key {
+        section: "agent.sandbox",
+        name: "processes_max",
+        kind: Kind::Count(|settings, count| settings.agent.sandbox.limits.processes_max = count),
+        about: &["Processes and threads of one command at the same time."],
+        default: "4096",
+    },
+    Key {
+        section: "agent.sandbox",
+        name: "memory_bytes_max",
+        kind: Kind::Count(|settings, count| settings.agent.sandbox.limits.memory_bytes_max = count),
+        about: &[
+            "Memory of one process of a command, without address space that is only reserved.",
+        ],
+        default: "17179869184",
+    },
+    Key {
+        section: "agent.sandbox",
+        name: "file_bytes_max",
+        kind: Kind::Count(|settings, count| settings.agent.sandbox.limits.file_bytes_max = count),
+        about: &["The largest file that a command may write, and what its private /tmp holds."],
+        default: "8589934592",
+    },
+    Key {
+        section: "agent.sandbox",
+        name: "tmp_bytes_max",
+        kind: Kind::Count(|settings, count| settings.agent.sandbox.tmp_bytes_max = count),
+        about: &[],
+        default: "2147483648",
     },
 ];

@@ -138,6 +138,8 @@ pub(crate) fn commands(sandbox: &Sandbox, surroundings: &Surroundings) -> Comman
         writable: credentials::expanded(variable, &sandbox.writable),
         variables: sandbox.env.clone(),
         git: Some(Arc::new(HistoryFilter::new(surroundings))),
+        limits: sandbox.limits,
+        tmp_bytes_max: sandbox.tmp_bytes_max,
         ..CommandSettings::default()
     }
 }

@@ -10,7 +10,7 @@ use process_wrap::std::ChildWrapper;
 
 use super::bubblewrap::{self, Plan, Progress};
 use super::landlock::Restriction;
-use super::namespaces::{self, HelperReport, HelperStart};
+use super::namespaces::{self, StageReport, StageStart};
 use super::placeholder::{Placeholder, placeholders};
 use super::view::{Access, View, refused};
 use super::{Kind, Requirement, Sandbox};
@@ -28,7 +28,7 @@ pub(crate) struct Cage(CageParts);
 struct CageParts {
     keeper: Option<Keeper>,
     progress: Option<Progress>,
-    report: Option<HelperReport>,
+    report: Option<StageReport>,
     /// Taken away after everything that could write into it.
     _tmp: Option<tempfile::TempDir>,
     placeholders: Vec<Placeholder>,
@@ -105,10 +105,10 @@ fn start_in_namespaces(
     let _alone = STARTING.write().unwrap_or_else(PoisonError::into_inner);
     // What we were started with and never meant to hand on.
     close_fds::set_fds_cloexec_threadsafe(3, &[]);
-    let mut start = HelperStart::new(&plan)?;
+    let mut start = StageStart::new(&plan)?;
     connect(invocation, &mut start.command);
     let command = std::mem::replace(&mut start.command, Command::new("true"));
-    // The kernel ends the helper with the thread that started it: one that stays is needed.
+    // The kernel ends the first stage with the thread that started it: one that stays is needed.
     let name = invocation.program.to_string_lossy().into_owned();
     let (child, keeper) = Keeper::hire(name, command, || Ok(()), |()| {})?;
     Ok((

@@ -1,4 +1,4 @@
-//! What the helper is told: one message of fields, each with its length before it.
+//! What the stages are told: one message of fields, each with its length before it.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -8,7 +8,7 @@ use super::filter::Openings;
 use super::handles::FileIdentity;
 use super::spec::ResourceLimits;
 
-/// Everything the helper needs to build a sandbox and to start the command in it.
+/// Everything the stages need to build a sandbox and to start the command in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SandboxPlan {
     /// Whoever is not a child of this process any more ends.

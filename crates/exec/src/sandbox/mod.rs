@@ -42,8 +42,6 @@ mod filter;
 #[cfg(target_os = "linux")]
 mod handles;
 #[cfg(target_os = "linux")]
-mod helper;
-#[cfg(target_os = "linux")]
 mod landlock;
 #[cfg(target_os = "linux")]
 mod message;
@@ -53,6 +51,8 @@ mod mountinfo;
 mod namespaces;
 #[cfg(target_os = "linux")]
 mod placeholder;
+#[cfg(target_os = "linux")]
+mod stages;
 #[cfg(target_os = "linux")]
 mod verify;
 #[cfg(target_os = "linux")]
@@ -67,10 +67,10 @@ pub use spec::{
     UnknownRequirement,
 };
 
-#[cfg(target_os = "linux")]
-pub use helper::{serve_helper, use_helper};
 #[cfg(not(target_os = "linux"))]
-pub use nowhere::{serve_helper, use_helper};
+pub use nowhere::{serve_stages, use_stages_of};
+#[cfg(target_os = "linux")]
+pub use stages::{serve_stages, use_stages_of};
 
 #[cfg(target_os = "linux")]
 pub(crate) use cage::{Cage, start};

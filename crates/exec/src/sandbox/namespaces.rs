@@ -1,4 +1,4 @@
-//! Starting a command in namespaces of its own: the plan that the helper carries out, and whether it
+//! Starting a command in namespaces of its own: the plan that the stages carry out, and whether it
 //! may do so here.
 
 use std::io;
@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::MemfdFlags;
 
 use super::filter::Openings;
-use super::helper::{HelperEnd, StatusFile, start_helper};
 use super::message::{MountStep, PlannedCommand, SandboxPlan};
+use super::stages::{StageEnd, StatusFile, start_stages};
 use super::view::{Access, TMP, View, refused};
 use super::{Availability, Network, Requirement, Sandbox};
 use crate::{Error, Invocation, Outcome};
@@ -22,21 +22,21 @@ const GONE_WAIT_MAX: Duration = Duration::from_secs(2);
 /// How long the attempt may take that finds out whether it works.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A prepared start: the helper's command, and the files it inherits.
-pub(crate) struct HelperStart {
+/// A prepared start: the first stage, and the files it inherits.
+pub(crate) struct StageStart {
     pub(crate) command: Command,
     plan: OwnedFd,
     status: StatusFile,
 }
 
-impl HelperStart {
+impl StageStart {
     /// Only while nothing else is being started: what is opened here is inherited.
     pub(crate) fn new(plan: &SandboxPlan) -> Result<Self, Error> {
         let unusable = |source: io::Error| refused(format!("no memory file: {source}"));
         let status = StatusFile::new(memory_file(&[]).map_err(unusable)?);
         let plan = memory_file(&plan.encode()).map_err(unusable)?;
-        let command = start_helper(&plan, &status);
-        let command = command.ok_or_else(|| refused(NO_HELPER.to_owned()))?;
+        let command = start_stages(&plan, &status);
+        let command = command.ok_or_else(|| refused(NO_STAGES.to_owned()))?;
         Ok(Self {
             command,
             plan,
@@ -45,19 +45,19 @@ impl HelperStart {
     }
 
     /// What outlives the start.
-    pub(crate) fn into_report(self) -> HelperReport {
+    pub(crate) fn into_report(self) -> StageReport {
         drop(self.plan);
         self.status.keep_to_ourselves();
-        HelperReport(self.status)
+        StageReport(self.status)
     }
 }
 
-const NO_HELPER: &str = "this program does not serve as the sandbox's helper";
+const NO_STAGES: &str = "this program does not serve the stages of a sandbox";
 
-/// What the helper says about the sandbox and the command.
-pub(crate) struct HelperReport(StatusFile);
+/// What the stages say about the sandbox and the command.
+pub(crate) struct StageReport(StatusFile);
 
-impl HelperReport {
+impl StageReport {
     /// Waits until the first process of the sandbox is gone, with which all others are.
     pub(crate) fn wait_until_gone(&self) {
         if let Some(pid) = self.0.process() {
@@ -65,15 +65,15 @@ impl HelperReport {
         }
     }
 
-    /// Why the command did not run at all, although the helper was started.
+    /// Why the command did not run at all, although the first stage was started.
     pub(crate) fn mishap(&self, program: &str, outcome: &Outcome) -> Option<Error> {
         match self.0.end() {
-            Some(HelperEnd::Exited(_) | HelperEnd::Signaled(_)) => None,
-            Some(HelperEnd::Unstarted(errno)) => Some(Error::unstarted(
+            Some(StageEnd::Exited(_) | StageEnd::Signaled(_)) => None,
+            Some(StageEnd::Unstarted(errno)) => Some(Error::unstarted(
                 program,
                 &io::Error::from_raw_os_error(errno),
             )),
-            Some(HelperEnd::Failed(why)) => Some(refused(format!(
+            Some(StageEnd::Failed(why)) => Some(refused(format!(
                 "the sandbox for `{program}` could not be built: {why}"
             ))),
             // It was killed, by us or by the command itself.
@@ -103,7 +103,7 @@ fn is_alive(pid: &str) -> bool {
     !matches!(state, None | Some('Z' | 'X'))
 }
 
-/// The helper's orders for one command.
+/// The orders of the stages for one command.
 pub(crate) fn plan(
     invocation: &Invocation,
     sandbox: &Sandbox,
@@ -227,7 +227,7 @@ pub(super) fn try_out(kind: Requirement) -> Result<(), String> {
     Ok(())
 }
 
-/// What messages of the helper mean and what to do about them.
+/// What messages of the stages mean and what to do about them.
 fn explain(error: &str) -> String {
     const MEANINGS: &[(&str, &str)] = &[
         (
@@ -247,8 +247,8 @@ fn explain(error: &str) -> String {
             "the container hides parts of /proc, so that no other can be mounted; start it with `--security-opt systempaths=unconfined`",
         ),
         (
-            NO_HELPER,
-            "the program has to call `serve_helper` first in its `main`",
+            NO_STAGES,
+            "the program has to call `serve_stages` first in its `main`",
         ),
         (
             "not permitted",

@@ -46,8 +46,8 @@ pub(super) fn probe() -> Probe {
     }
 }
 
-/// Sandboxes of namespaces need a helper; there are none here.
-pub fn serve_helper() {}
+/// Sandboxes of namespaces need stages of their own; there are none here.
+pub fn serve_stages() {}
 
-/// Sandboxes of namespaces need a helper; there are none here.
-pub fn use_helper(_: impl Into<std::path::PathBuf>) {}
+/// Sandboxes of namespaces need stages of their own; there are none here.
+pub fn use_stages_of(_: impl Into<std::path::PathBuf>) {}

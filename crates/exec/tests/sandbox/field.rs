@@ -87,9 +87,9 @@ impl Field {
     }
 }
 
-/// What holds here, with the helper that this crate builds for its tests.
+/// What holds here, with the program that this crate builds for its tests.
 pub(crate) fn probed() -> &'static Probe {
-    exec::sandbox::use_helper(env!("CARGO_BIN_EXE_sandbox-helper"));
+    exec::sandbox::use_stages_of(env!("CARGO_BIN_EXE_sandbox-stages"));
     exec::sandbox::probed()
 }
 

@@ -104,6 +104,12 @@ impl Workspace {
         self.root.path()
     }
 
+    /// The root itself, whatever is at its path by now: for a sandbox, which is built from handles.
+    #[must_use]
+    pub fn handle(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.root.fd()
+    }
+
     /// The policy everything here is judged by.
     #[must_use]
     pub fn policy(&self) -> &Policy {

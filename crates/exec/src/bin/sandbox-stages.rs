@@ -1,5 +1,5 @@
 //! The program that builds sandboxes in the tests of this crate.
 
 fn main() {
-    exec::sandbox::serve_helper();
+    exec::sandbox::serve_stages();
 }

@@ -1,4 +1,4 @@
-//! The helper: a program of ours, started anew, that builds a sandbox around itself.
+//! The stages of a sandbox: this program, started anew, builds a sandbox around itself.
 //!
 //! A user namespace can only be made by a process with one thread, and this program has many. So it
 //! starts itself again under a reserved name. The first stage leaves the namespaces; the second is
@@ -6,15 +6,14 @@
 //! and reaps. Each stage dies with the one before it, and everything in a process namespace dies
 //! with its first process, so nothing outlives the program that asked for the command.
 //!
-//! The environment of the command is part of the message and not that of the helper: a variable such
+//! The environment of the command is part of the message and not that of the stages: a variable such
 //! as `LD_LIBRARY_PATH` must not decide what our own program loads outside the sandbox.
 
 mod mounts;
 mod network;
 mod status;
 
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
@@ -24,6 +23,7 @@ use std::sync::OnceLock;
 use nix::sched::CloneFlags;
 use nix::sys::signal::SigSet;
 use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::FdFlags;
 use rustix::process::{DumpableBehavior, Pid, Resource, Rlimit, Signal, WaitOptions};
 use rustix::thread::{CapabilitySet, CapabilitySets};
@@ -32,75 +32,72 @@ use super::filter;
 use super::message::{PlannedCommand, SandboxPlan};
 use super::spec::ResourceLimits;
 
-pub(crate) use status::{HelperEnd, StatusFile};
+pub(crate) use status::{StageEnd, StatusFile};
 
-/// The name under which this program is a helper. No user types it.
-const HELPER_NAME: &str = "drawloom:sandbox";
+/// The name under which this program is a stage. No user types it.
+const STAGE_NAME: &str = "drawloom:sandbox";
 /// The program as the kernel knows it, also when its file was replaced meanwhile.
 const THIS_PROGRAM: &str = "/proc/self/exe";
+/// The exit code of a stage that could not build a sandbox.
+const UNBUILT: i32 = 125;
 /// First stage: leaves the namespaces.
 const OUTER: &str = "outer";
 /// Second stage: the first process of the new namespaces.
 const INNER: &str = "inner";
 
-/// The program that is a helper when it is started as one.
+/// The program that is a stage when it is started as one.
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
 /// Makes the calling program able to sandbox commands with namespaces of its own. To be called
-/// before anything else in `main`: where the program was started as the helper, this does the
-/// helper's work and does not return.
-pub fn serve_helper() {
+/// before anything else in `main`: where the program was started as a stage, this does the
+/// work of the stage and does not return.
+pub fn serve_stages() {
     let mut words = std::env::args_os();
-    if words.next().is_none_or(|name| name != HELPER_NAME) {
+    if words.next().is_none_or(|name| name != STAGE_NAME) {
         PROGRAM.set(PathBuf::from(THIS_PROGRAM)).ok();
         return;
     }
     let words: Vec<String> = words.filter_map(|word| word.into_string().ok()).collect();
-    std::process::exit(match helper(&words) {
-        Ok(code) => code,
-        // The one who asked reads why in the status file, if there is one.
-        Err(_) => 125,
-    });
+    // The one who asked reads why in the status file, if there is one.
+    std::process::exit(run_stage(&words).unwrap_or(UNBUILT));
 }
 
-/// Names another program that calls [`serve_helper`], for tests, whose own program does not.
-pub fn use_helper(program: impl Into<PathBuf>) {
+/// Names another program that calls [`serve_stages`], for tests, whose own program does not.
+pub fn use_stages_of(program: impl Into<PathBuf>) {
     PROGRAM.set(program.into()).ok();
 }
 
-/// The command that starts the helper, or `None` where no program of ours serves as one. Both files
+/// The command that starts the first stage, or `None` where no program of ours serves as one. Both files
 /// must be inheritable.
-pub(crate) fn start_helper(plan: &OwnedFd, status: &StatusFile) -> Option<Command> {
+pub(crate) fn start_stages(plan: &OwnedFd, status: &StatusFile) -> Option<Command> {
     let mut command = Command::new(PROGRAM.get()?);
     command
         .env_clear()
         .current_dir("/")
-        .arg0(HELPER_NAME)
+        .arg0(STAGE_NAME)
         .arg(OUTER)
         .arg(plan.as_raw_fd().to_string())
         .arg(status.as_raw_fd().to_string());
     Some(command)
 }
 
-fn helper(words: &[String]) -> io::Result<i32> {
+fn run_stage(words: &[String]) -> io::Result<i32> {
     let [stage, plan_fd, status_fd, rest @ ..] = words else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     let mut status = StatusFile::reopen(&inherited(status_fd))?;
-    let mut bytes = Vec::new();
-    File::open(inherited(plan_fd))?.read_to_end(&mut bytes)?;
-    let Some(plan) = SandboxPlan::decode(&bytes) else {
-        status.tell(&HelperEnd::Failed("the plan cannot be read".to_owned()));
-        return Ok(125);
+    let Some(plan) = SandboxPlan::decode(&std::fs::read(inherited(plan_fd))?) else {
+        status.tell(&StageEnd::Failed("the plan cannot be read".to_owned()));
+        return Ok(UNBUILT);
     };
     let ended = match (stage.as_str(), rest) {
         (OUTER, []) => outer(&plan, &mut status, [plan_fd, status_fd]),
         (INNER, [alive]) => inner(&plan, &mut status, alive),
-        _ => Err("the helper was started in an unknown way".to_owned()),
+        _ => Err("the stage was started in an unknown way".to_owned()),
     };
     Ok(ended.unwrap_or_else(|why| {
-        status.tell(&HelperEnd::Failed(why));
-        125
+        status.tell(&StageEnd::Failed(why));
+        UNBUILT
     }))
 }
 
@@ -125,7 +122,7 @@ fn outer(plan: &SandboxPlan, status: &mut StatusFile, files: [&String; 2]) -> Re
     let (theirs, ours) = pipe.map_err(failed("making a pipe"))?;
     rustix::io::fcntl_setfd(&theirs, FdFlags::empty()).map_err(failed("sharing a pipe"))?;
     let child = Command::new(THIS_PROGRAM)
-        .arg0(HELPER_NAME)
+        .arg0(STAGE_NAME)
         .arg(INNER)
         .args(files)
         .arg(theirs.as_raw_fd().to_string())
@@ -137,9 +134,9 @@ fn outer(plan: &SandboxPlan, status: &mut StatusFile, files: [&String; 2]) -> Re
     drop(ours);
     ended.map_err(failed("waiting for the sandbox"))?;
     match status.end() {
-        Some(HelperEnd::Exited(code)) => Ok(code),
-        Some(HelperEnd::Signaled(signal)) => Ok(die_of(signal)),
-        _ => Ok(125),
+        Some(StageEnd::Exited(code)) => Ok(code),
+        Some(StageEnd::Signaled(signal)) => Ok(die_of(signal)),
+        _ => Ok(UNBUILT),
     }
 }
 
@@ -230,7 +227,9 @@ fn inner(plan: &SandboxPlan, status: &mut StatusFile, alive: &str) -> Result<i32
 
 /// Ends where the first stage was killed before this one could ask to die with it.
 fn check_alive(alive: &str) -> Result<(), String> {
-    let pipe = File::open(inherited(alive)).map_err(failed("opening the pipe"))?;
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let pipe = rustix::fs::open(inherited(alive), flags, Mode::empty());
+    let pipe = pipe.map_err(failed("opening the pipe"))?;
     let mut ready = [PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::HUP)];
     let now = Timespec::default();
     match rustix::event::poll(&mut ready, Some(&now)) {
@@ -275,7 +274,7 @@ fn limit(limits: &ResourceLimits) -> rustix::io::Result<()> {
     set(Resource::Core, 0)
 }
 
-fn run(command: &PlannedCommand) -> HelperEnd {
+fn run(command: &PlannedCommand) -> StageEnd {
     let started = Command::new(&command.program)
         .args(&command.args)
         .env_clear()
@@ -283,18 +282,18 @@ fn run(command: &PlannedCommand) -> HelperEnd {
         .spawn();
     let child = match started {
         Ok(child) => child.id(),
-        Err(error) => return HelperEnd::Unstarted(error.raw_os_error().unwrap_or_default()),
+        Err(error) => return StageEnd::Unstarted(error.raw_os_error().unwrap_or_default()),
     };
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
             Ok(Some((pid, ended))) if pid.as_raw_nonzero().get().unsigned_abs() == child => {
                 return match (ended.exit_status(), ended.terminating_signal()) {
-                    (Some(code), _) => HelperEnd::Exited(code),
-                    (None, signal) => HelperEnd::Signaled(signal.unwrap_or_default()),
+                    (Some(code), _) => StageEnd::Exited(code),
+                    (None, signal) => StageEnd::Signaled(signal.unwrap_or_default()),
                 };
             }
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return HelperEnd::Failed(format!("waiting failed: {error}")),
+            Err(error) => return StageEnd::Failed(format!("waiting failed: {error}")),
         }
     }
 }

@@ -1,16 +1,16 @@
-//! How the helper says what became of the sandbox and the command: lines in a file without a name.
+//! How the stages say what became of the sandbox and the command: lines in a file without a name.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::Path;
 
-/// How much the helper says; it is two short lines.
+use rustix::fs::{Mode, OFlags};
+
+/// How much the stages say; it is two short lines.
 const BYTES_MAX: usize = 4096;
 
-/// What the helper says at the end.
+/// What the stages say at the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum HelperEnd {
+pub(crate) enum StageEnd {
     /// The command ended by itself.
     Exited(i32),
     /// The command was ended by a signal.
@@ -21,17 +21,17 @@ pub(crate) enum HelperEnd {
     Failed(String),
 }
 
-/// The file, shared by the helper and the one who asked.
-pub(crate) struct StatusFile(File);
+/// The file, shared by the stages and the one who asked.
+pub(crate) struct StatusFile(OwnedFd);
 
 impl StatusFile {
     pub(crate) fn new(file: OwnedFd) -> Self {
-        Self(file.into())
+        Self(file)
     }
 
-    pub(super) fn reopen(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().read(true).append(true).open(path)?;
-        Ok(Self(file))
+    pub(super) fn reopen(path: &Path) -> rustix::io::Result<Self> {
+        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CLOEXEC;
+        rustix::fs::open(path, flags, Mode::empty()).map(Self)
     }
 
     /// From now on nobody inherits it.
@@ -39,20 +39,24 @@ impl StatusFile {
         rustix::io::fcntl_setfd(&self.0, rustix::io::FdFlags::CLOEXEC).ok();
     }
 
-    pub(super) fn tell(&mut self, end: &HelperEnd) {
+    pub(super) fn tell(&mut self, end: &StageEnd) {
         let line = match end {
-            HelperEnd::Exited(code) => format!("exited {code}\n"),
-            HelperEnd::Signaled(signal) => format!("signaled {signal}\n"),
-            HelperEnd::Unstarted(errno) => format!("unstarted {errno}\n"),
-            HelperEnd::Failed(why) => format!("failed {}\n", why.replace('\n', " ")),
+            StageEnd::Exited(code) => format!("exited {code}\n"),
+            StageEnd::Signaled(signal) => format!("signaled {signal}\n"),
+            StageEnd::Unstarted(errno) => format!("unstarted {errno}\n"),
+            StageEnd::Failed(why) => format!("failed {}\n", why.replace('\n', " ")),
         };
-        // There is nobody else to tell.
-        self.0.write_all(line.as_bytes()).ok();
+        self.write(&line);
     }
 
     /// Tells the number of the first process of the sandbox, as it is known outside.
     pub(super) fn tell_process(&mut self, pid: u32) {
-        self.0.write_all(format!("process {pid}\n").as_bytes()).ok();
+        self.write(&format!("process {pid}\n"));
+    }
+
+    fn write(&mut self, line: &str) {
+        // A line is written at once. Where that fails, there is nobody else to tell.
+        rustix::io::write(&self.0, line.as_bytes()).ok();
     }
 
     pub(crate) fn process(&self) -> Option<u32> {
@@ -60,13 +64,13 @@ impl StatusFile {
     }
 
     /// What was said at the end: a failure, if one was, else what became of the command.
-    pub(crate) fn end(&self) -> Option<HelperEnd> {
+    pub(crate) fn end(&self) -> Option<StageEnd> {
         let number = |name: &str| self.value(name)?.parse().ok();
-        let failed = self.value("failed").map(HelperEnd::Failed);
+        let failed = self.value("failed").map(StageEnd::Failed);
         failed
-            .or_else(|| number("unstarted").map(HelperEnd::Unstarted))
-            .or_else(|| number("exited").map(HelperEnd::Exited))
-            .or_else(|| number("signaled").map(HelperEnd::Signaled))
+            .or_else(|| number("unstarted").map(StageEnd::Unstarted))
+            .or_else(|| number("exited").map(StageEnd::Exited))
+            .or_else(|| number("signaled").map(StageEnd::Signaled))
     }
 
     fn value(&self, name: &str) -> Option<String> {
