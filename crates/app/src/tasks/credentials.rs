@@ -2,66 +2,190 @@
 
 use std::path::{Path, PathBuf};
 
-/// Below the home of a user. Those that do not exist are passed over by the sandbox.
-const AT_HOME: &[&str] = &[
-    ".ssh",
-    ".gnupg",
-    ".password-store",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/glab-cli",
-    ".config/hub",
-    ".config/op",
-    ".config/sops",
-    ".config/rclone",
-    ".config/git/credentials",
-    ".config/google-chrome",
-    ".config/chromium",
-    ".config/BraveSoftware",
-    ".mozilla",
-    ".thunderbird",
-    ".local/share/keyrings",
-    ".local/share/kwalletd",
-    "Library/Keychains",
-    ".docker/config.json",
-    ".config/containers/auth.json",
-    ".netrc",
-    "_netrc",
-    ".git-credentials",
-    ".npmrc",
-    ".yarnrc.yml",
-    ".pypirc",
-    ".gem/credentials",
-    ".bundle/config",
-    ".composer/auth.json",
-    ".config/composer/auth.json",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".m2/settings.xml",
-    ".m2/settings-security.xml",
-    ".gradle/gradle.properties",
-    ".nuget/NuGet/NuGet.Config",
-    ".hex/hex.config",
-    ".terraformrc",
-    ".terraform.d/credentials.tfrc.json",
-    ".vault-token",
-    ".pgpass",
-    ".my.cnf",
-    ".s3cfg",
-    ".boto",
-    ".huggingface/token",
-    ".cache/huggingface/token",
-    ".claude/.credentials.json",
-    ".codex/auth.json",
-    ".gemini/oauth_creds.json",
-    ".bash_history",
-    ".zsh_history",
-    ".psql_history",
-    ".python_history",
-    ".node_repl_history",
+/// Below the home of a user, each group with the reason. Those that do not exist are passed over by
+/// the sandbox.
+const AT_HOME: &[(&str, &[&str])] = &[
+    (
+        "Keys for other machines, and to sign and decrypt",
+        &[
+            ".ssh",
+            ".gnupg",
+            ".password-store",
+            ".config/sops",
+            ".config/age",
+            ".age",
+            "age/keys.txt",
+            ".local/share/keyrings",
+            ".local/share/kwalletd",
+            "Library/Keychains",
+            ".pki",
+            ".vnc",
+        ],
+    ),
+    (
+        "Accounts of clouds and hosting",
+        &[
+            ".aws",
+            ".azure",
+            ".kube",
+            ".config/gcloud",
+            ".config/doctl",
+            ".oci",
+            ".databrickscfg",
+            ".fly",
+            ".config/fly",
+            ".config/stripe",
+            ".config/netlify",
+            ".netlify",
+            ".vercel",
+            ".config/vercel",
+            ".local/share/com.vercel.cli",
+            ".config/heroku",
+            ".config/linode-cli",
+            ".config/hcloud",
+            ".config/scw",
+            ".config/wrangler",
+            ".wrangler",
+            ".config/.wrangler",
+            ".railway",
+            ".supabase",
+            ".config/digitalocean",
+            ".terraformrc",
+            ".terraform.d/credentials.tfrc.json",
+            ".config/pulumi",
+            ".pulumi/credentials.json",
+            ".vault-token",
+            ".s3cfg",
+            ".boto",
+            ".config/rclone",
+            ".config/b2",
+            ".config/op",
+            ".config/1Password",
+            ".config/Bitwarden CLI",
+            ".config/keybase",
+        ],
+    ),
+    (
+        "Accounts of forges and of git",
+        &[
+            ".config/gh",
+            ".config/glab-cli",
+            ".config/hub",
+            ".config/tea",
+            ".config/git/credentials",
+            ".git-credentials",
+            ".netrc",
+            "_netrc",
+        ],
+    ),
+    (
+        "Accounts of package registries and containers",
+        &[
+            ".docker/config.json",
+            ".config/containers/auth.json",
+            ".npmrc",
+            ".yarnrc.yml",
+            ".pypirc",
+            ".config/pypoetry/auth.toml",
+            ".gem/credentials",
+            ".bundle/config",
+            ".composer/auth.json",
+            ".config/composer/auth.json",
+            ".cargo/credentials",
+            ".cargo/credentials.toml",
+            ".m2/settings.xml",
+            ".m2/settings-security.xml",
+            ".gradle/gradle.properties",
+            ".nuget/NuGet/NuGet.Config",
+            ".hex/hex.config",
+            ".huggingface/token",
+            ".cache/huggingface/token",
+            ".kaggle/kaggle.json",
+            ".config/configstore",
+        ],
+    ),
+    (
+        "Accounts of models",
+        &[
+            ".claude/.credentials.json",
+            ".claude.json",
+            ".codex/auth.json",
+            ".gemini/oauth_creds.json",
+            ".config/openai",
+            ".config/anthropic",
+            ".config/github-copilot",
+            ".local/share/opencode/auth.json",
+        ],
+    ),
+    (
+        "Passwords of databases and mail",
+        &[
+            ".pgpass",
+            ".my.cnf",
+            ".mylogin.cnf",
+            ".config/mysql",
+            ".dbshell",
+            ".rediscli_auth",
+            ".msmtprc",
+            ".mutt",
+            ".config/neomutt",
+        ],
+    ),
+    (
+        "Browsers and chats: passwords and sessions",
+        &[
+            ".mozilla",
+            ".thunderbird",
+            ".config/google-chrome",
+            ".config/chromium",
+            ".config/BraveSoftware",
+            ".config/microsoft-edge",
+            ".config/vivaldi",
+            ".config/opera",
+            "snap/firefox",
+            "snap/chromium",
+            ".var/app",
+            ".config/Slack",
+            ".config/discord",
+            ".config/Signal",
+            "Library/Application Support/Google/Chrome",
+            "Library/Application Support/Firefox",
+        ],
+    ),
+    (
+        "Wallets",
+        &[
+            ".bitcoin",
+            ".ethereum",
+            ".electrum",
+            ".monero",
+            ".config/solana",
+            ".config/Exodus",
+            ".config/Ledger Live",
+        ],
+    ),
+    (
+        "What was typed, in which passwords often are",
+        &[
+            ".bash_history",
+            ".zsh_history",
+            ".local/share/fish/fish_history",
+            ".local/share/atuin",
+            ".psql_history",
+            ".mysql_history",
+            ".sqlite_history",
+            ".rediscli_history",
+            ".python_history",
+            ".node_repl_history",
+            ".irb_history",
+            ".lesshst",
+            ".viminfo",
+        ],
+    ),
+    (
+        "Variables of programs and sessions",
+        &[".env", ".envrc", ".config/environment.d", ".config/direnv"],
+    ),
 ];
 
 /// Variables that name such a file, or several with `:` between them.
@@ -75,8 +199,16 @@ const NAMED_BY: &[&str] = &[
 
 /// The places of a user with these variables, without those that are shown.
 pub(super) fn places(variable: impl Fn(&str) -> Option<String>, shown: &[PathBuf]) -> Vec<PathBuf> {
-    let at_home = home(&variable).into_iter().flat_map(|home| {
-        let places = AT_HOME.iter();
+    places_in(&homes(&variable, exec::home_of_user()), variable, shown)
+}
+
+fn places_in(
+    homes: &[PathBuf],
+    variable: impl Fn(&str) -> Option<String>,
+    shown: &[PathBuf],
+) -> Vec<PathBuf> {
+    let at_home = homes.iter().flat_map(|home| {
+        let places = AT_HOME.iter().flat_map(|(_, places)| *places);
         places.map(move |place| home.join(place))
     });
     let named = NAMED_BY.iter().filter_map(|name| variable(name));
@@ -99,7 +231,7 @@ pub(super) fn expanded(
     variable: impl Fn(&str) -> Option<String>,
     paths: &[PathBuf],
 ) -> Vec<PathBuf> {
-    let home = home(variable);
+    let home = homes(variable, exec::home_of_user()).into_iter().next();
     let expand = |path: &PathBuf| match (path.strip_prefix("~"), &home) {
         (Ok(rest), Some(home)) => home.join(rest),
         _ => path.clone(),
@@ -107,9 +239,14 @@ pub(super) fn expanded(
     paths.iter().map(expand).collect()
 }
 
-fn home(variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
-    let home = variable("HOME").filter(|home| !home.is_empty());
-    home.map(PathBuf::from)
+/// What programs take for the home, and what the system knows as it.
+fn homes(variable: impl Fn(&str) -> Option<String>, by_system: Option<PathBuf>) -> Vec<PathBuf> {
+    let mut homes = vec![];
+    homes.extend(variable("HOME").map(PathBuf::from));
+    homes.extend(by_system);
+    homes.retain(|home| home.is_absolute());
+    homes.dedup();
+    homes
 }
 
 #[cfg(test)]
@@ -122,7 +259,11 @@ mod tests {
             found.map(|(_, value)| (*value).to_owned())
         };
         let shown: Vec<PathBuf> = shown.iter().map(PathBuf::from).collect();
-        let places = places(variable, &shown);
+        let places = places_in(
+            &homes(variable, Some("/home/listed".into())),
+            variable,
+            &shown,
+        );
         let covers = |path: &&str| {
             places
                 .iter()
@@ -146,6 +287,10 @@ mod tests {
                 "/home/me/.ssh/id_ed25519",
                 "/home/me/.aws/credentials",
                 "/home/me/.netrc",
+                "/home/me/.local/share/fish/fish_history",
+                "/home/me/.config/microsoft-edge/Default/Login Data",
+                "/home/me/.oci/config",
+                "/home/listed/.ssh/id_ed25519",
                 "/opt/cargo/credentials.toml",
                 "/k/two",
             ],
@@ -161,7 +306,13 @@ mod tests {
     }
 
     #[test]
-    fn without_a_home_nothing_relative_is_hidden() {
-        check(&[("NETRC", "netrc")], &[], &[], &["netrc", "/.ssh", ".ssh"]);
+    fn without_a_variable_the_home_is_the_one_the_system_knows() {
+        let hidden = &["/home/listed/.ssh/id_ed25519", "/home/listed/.netrc"];
+        check(
+            &[("NETRC", "netrc")],
+            &[],
+            hidden,
+            &["netrc", "/.ssh", ".ssh"],
+        );
     }
 }
