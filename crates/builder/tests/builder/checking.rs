@@ -68,6 +68,17 @@ async fn a_cargo_project_is_built_tested_and_compared_with_before() {
 
 #[tokio::test]
 async fn a_node_project_uses_the_dependencies_of_the_checkout() {
+    let elsewhere = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    check_borrowed_dependencies(elsewhere).await;
+}
+
+/// `/tmp` is another one inside a sandbox, and many try things there first.
+#[tokio::test]
+async fn a_node_project_below_tmp_uses_the_dependencies_of_the_checkout() {
+    check_borrowed_dependencies(tempfile::tempdir_in("/tmp").unwrap()).await;
+}
+
+async fn check_borrowed_dependencies(folder: tempfile::TempDir) {
     let files = [
         (
             "package.json",
@@ -87,7 +98,9 @@ async fn a_node_project_uses_the_dependencies_of_the_checkout() {
         writes("a.js", "exports.add = (a, b) => b + a;"),
         says("Mended."),
     ];
-    let mut shop = Shop::new(&files, script).detecting().sandboxed();
+    let mut shop = Shop::in_folder(folder, &files, script)
+        .detecting()
+        .sandboxed();
     shop.write(
         "node_modules/same/index.js",
         "exports.same = require('assert').strictEqual;\n",

@@ -35,7 +35,7 @@ async fn a_follow_up_goes_on_in_the_branch_and_the_conversation() {
     let job = followed(&mut shop, &job.id).await;
     assert_eq!(job.status(), Status::Completed, "{:?}", job.error);
     assert_eq!(job.result.branch.as_deref(), Some(branch.as_str()));
-    assert_eq!(shop.branches(), [branch.clone()]);
+    assert_eq!(shop.branches(), std::slice::from_ref(&branch));
     let parent = shop.git(&["rev-parse", &format!("{branch}^")]);
     assert_eq!(parent.trim(), first);
     assert_eq!(shop.at(&branch, "b.txt").unwrap(), "second\n");

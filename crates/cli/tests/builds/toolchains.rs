@@ -33,7 +33,7 @@ const TYPESCRIPT: Language = Language {
     files: &[
         (
             "package.json",
-            r#"{"name": "tiny", "private": true, "type": "module", "scripts": {"typecheck": "tsc --noEmit", "build": "tsc --outDir dist", "test": "npm run build && node --test --test-reporter=tap tests/"}, "devDependencies": {"typescript": "5"}}"#,
+            r#"{"name": "tiny", "private": true, "type": "module", "scripts": {"typecheck": "tsc --noEmit", "test": "tsc --outDir dist && node --test --test-reporter=tap tests/"}, "devDependencies": {"typescript": "5"}}"#,
         ),
         (
             "tsconfig.json",
