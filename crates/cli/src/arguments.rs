@@ -9,9 +9,9 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use crate::command::{
-    agents, ai, build, builds, completions, cost, demo, doctor, impact, import, index, init, kit,
-    man, plan, recipe, run, runs, schedules, schema, task, tasks, template, update, users, worker,
-    workflow,
+    agents, ai, build, builds, completions, cost, database, demo, doctor, impact, import, index,
+    init, kit, man, plan, recipe, run, runs, schedules, schema, task, tasks, template, update,
+    users, worker, workflow,
 };
 use crate::exit::{Exit, Trouble};
 use crate::split::{self, Own};
@@ -99,6 +99,8 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Tasks(tasks::Tasks),
     Worker(worker::Worker),
+    #[command(subcommand)]
+    Database(database::Database),
     #[command(subcommand)]
     Users(users::Users),
     #[command(subcommand)]

@@ -108,7 +108,8 @@ pub use replay::{Count, Skeleton, Unreplayable, replay};
 pub use scopes::FOREACH_DEPTH_MAX;
 pub use spot::Spot;
 pub use store::{
-    Claim, Claimed, Done, Executed, Store, StoreError, StoreErrorKind, Stored, Thrown, Which,
+    Claim, Claimed, Deletion, Done, Executed, Store, StoreError, StoreErrorKind, Stored, Thrown,
+    Which,
 };
 pub use workflow::{
     CONCURRENCY_DEFAULT, DEPTH_DEFAULT, DEPTH_MAX, Edge, ITEMS_DEFAULT, ITEMS_MAX, STEPS_MAX, Step,

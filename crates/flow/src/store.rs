@@ -106,6 +106,22 @@ pub trait Store: Send + Sync {
     /// Throws away runs that ended longer ago than this, with everything that belongs to them: some of
     /// them, the oldest first, from where it was left. A run whose parent is there stays with it.
     fn throw_away(&self, age_ms: u64, from: Thrown) -> Stored<'_, Thrown>;
+
+    /// Deletes runs that have ended, with everything that belongs to them and with the runs they have
+    /// started. Says what became of each, in their order; one that stays keeps no other.
+    fn delete_runs<'a>(&'a self, runs: &'a [RunId]) -> Stored<'a, Vec<Deletion>>;
+}
+
+/// What became of a run that was to be deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deletion {
+    /// It is gone, with the runs it had started.
+    Done,
+    NoSuchRun,
+    /// It, or a run it has started, has not ended.
+    NotEnded(RunId),
+    /// The run that has started it is there, and needs it.
+    Needed(TaskId),
 }
 
 /// What was thrown away so far.

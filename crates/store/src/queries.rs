@@ -111,6 +111,10 @@ pub trait Queries: Send + Sync {
     /// means of anybody.
     fn pending_work<'a>(&'a self, assignees: &'a [String]) -> Kept<'a, PendingWork>;
 
+    /// When the run began that so many newer ones were begun after, of those that no run has started;
+    /// `None` if there are not as many.
+    fn begin_of_newest(&self, number: u64) -> Kept<'_, Option<u64>>;
+
     /// Notes that a workflow's text is known by a name: its title, or the name of its file.
     fn name_workflow<'a>(&'a self, hash: &'a TextHash, name: &'a str) -> Kept<'a, ()>;
 }

@@ -20,6 +20,8 @@ pub struct Workflows {
     pub day_usd_max: Option<f64>,
     /// For how many days runs are kept after they have ended; for ever if left out.
     pub keep_days: Option<u64>,
+    /// How many of the newest runs are kept at least; all if left out.
+    pub keep_runs: Option<u64>,
     /// Where runs are kept; the project's own file if left out.
     pub database: Option<String>,
     /// Addresses that `http` steps may reach although they are not public.
@@ -44,6 +46,7 @@ impl Default for Workflows {
             day_tokens_max: None,
             day_usd_max: None,
             keep_days: None,
+            keep_runs: None,
             database: None,
             http_allow: Vec::new(),
             agents: BTreeMap::new(),
@@ -137,6 +140,15 @@ pub(super) const KEYS: &[Key] = &[
             "Workers throw away runs that ended more than so many days ago; none if left out.",
         ],
         default: "90  # for example",
+    },
+    Key {
+        section: "workflows",
+        name: "keep_runs",
+        kind: Kind::Count(|settings, count| settings.workflows.keep_runs = Some(count)),
+        about: &[
+            "Workers throw away runs that ended before the newest so many began; none if left out.",
+        ],
+        default: "100000  # for example",
     },
     Key {
         section: "workflows",

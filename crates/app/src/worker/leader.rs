@@ -8,10 +8,11 @@
 use std::time::Duration;
 
 use flow::{Store, StoreError, Thrown};
-use store::{Postgres, Schedules};
+use store::{Postgres, Queries, Schedules};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
+use crate::settings::Workflows;
 use crate::worker::{has_passed, timers};
 use crate::{Project, Surroundings, schedules};
 
@@ -26,7 +27,7 @@ const RECONCILE: Duration = Duration::from_secs(60);
 
 /// How often runs that are too old are looked for, and the pause after some of them.
 const SWEEP: Duration = Duration::from_secs(600);
-const SWEEP_PAUSE: Duration = Duration::from_millis(50);
+const SWEEP_PAUSE: Duration = Duration::from_millis(2);
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// There is none: what promises one does not end.
@@ -98,7 +99,7 @@ impl Leader {
     pub(crate) async fn tend_schedules(
         &self,
         schedules: &dyn Schedules,
-        store: &dyn Store,
+        (store, queries): (&dyn Store, &dyn Queries),
         around: (&Project, &Surroundings),
     ) -> Never {
         let mut broom = Broom::default();
@@ -107,9 +108,8 @@ impl Leader {
             if self.leads(&self.schedules).await.unwrap_or(false) {
                 let now_ms = schedules.now_ms();
                 let _ = schedules::fire_due(schedules, store, around, now_ms).await;
-                if let Some(days) = around.0.settings.workflows.keep_days
-                    && broom.sweep(store, days).await
-                {
+                let settings = &around.0.settings.workflows;
+                if broom.sweep((store, queries), settings, now_ms).await {
                     pause = SWEEP_PAUSE;
                 }
             }
@@ -138,6 +138,7 @@ impl Leader {
         if duty.asked.is_none_or(|asked| asked.elapsed() >= ASK) {
             // Whoever cannot ask does not lead.
             duty.is_ours = false;
+            server.check_version().await?;
             let led = server.lead(duty.name, &self.holder, LEASE_MS).await?;
             duty.asked = Some(Instant::now());
             duty.is_ours = led;
@@ -157,21 +158,40 @@ struct Broom {
     begun: Option<Instant>,
     /// What is done of it; nothing between two times.
     thrown: Option<Thrown>,
+    /// Runs that ended before this time are thrown away.
+    before_ms: u64,
 }
 
 impl Broom {
-    /// Throws away some runs that ended more than so many days ago. Whether more are to come.
-    async fn sweep(&mut self, store: &dyn Store, days: u64) -> bool {
+    /// Throws away some runs that ended too long ago, or that are too many. Whether more are to come.
+    async fn sweep(
+        &mut self,
+        (store, queries): (&dyn Store, &dyn Queries),
+        settings: &Workflows,
+        now_ms: u64,
+    ) -> bool {
         if self.thrown.is_none() && has_passed(&mut self.begun, SWEEP) {
-            self.thrown = Some(Thrown::default());
+            self.before_ms = limit_ms(queries, settings, now_ms).await;
+            self.thrown = (self.before_ms > 0).then(Thrown::default);
         }
         let Some(so_far) = self.thrown.take() else {
             return false;
         };
-        let age_ms = days.saturating_mul(DAY_MS);
+        let age_ms = now_ms.saturating_sub(self.before_ms);
         // What fails is tried the next time.
         let thrown = store.throw_away(age_ms, so_far).await.ok();
         self.thrown = thrown.filter(|thrown| thrown.last.is_some());
         self.thrown.is_some()
     }
+}
+
+/// Before which time runs must have ended to be thrown away; 0 where none are.
+async fn limit_ms(queries: &dyn Queries, settings: &Workflows, now_ms: u64) -> u64 {
+    let age = settings.keep_days.map(|days| days.saturating_mul(DAY_MS));
+    let by_age = age.map(|age| now_ms.saturating_sub(age));
+    let by_count = match settings.keep_runs.map(|runs| runs.saturating_sub(1)) {
+        Some(number) => queries.begin_of_newest(number).await.ok().flatten(),
+        None => None,
+    };
+    by_age.into_iter().chain(by_count).max().unwrap_or(0)
 }

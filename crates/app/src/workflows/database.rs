@@ -55,6 +55,14 @@ impl Database {
         }
     }
 
+    /// Gives the room of deleted rows back; how large the database was and is, in bytes.
+    pub(crate) async fn compact(&self) -> store::Result<(u64, u64)> {
+        match self {
+            Database::File(store) => store.compact().await,
+            Database::Server(server) => server.compact().await,
+        }
+    }
+
     /// The runs. Must be called inside a runtime, which does the writing.
     pub(crate) async fn workflows(&self) -> Result<Arc<dyn flow::Store>, Error> {
         Ok(match self {

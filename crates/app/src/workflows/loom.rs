@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use flow::Workflow;
 use flow::engine::{CallRow, Command, Event, RefusalKind, RunRow, Start, TaskRow};
 use flow::layers::{Asked, Prompted};
-use flow::{RunId, Step, Store, StoreError, StoreErrorKind, TaskId, TextHash, Which, Workflow};
+use flow::{Deletion, RunId, Step, Store, StoreError, StoreErrorKind, TaskId, TextHash, Which};
 use serde_json::{Map, Value};
-use store::{Attempt, Postgres, Queries, RunFilter, Schedules, TaskFilter};
+use store::{Attempt, Postgres, Queries, RunCursor, RunFilter, Schedules, TaskFilter};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
@@ -34,6 +35,7 @@ const LAST: &str = "last";
 pub struct Loom {
     runtime: Runtime,
     store: Arc<dyn Store>,
+    database: Database,
     queries: Arc<dyn Queries>,
     schedules: Arc<dyn Schedules>,
     /// The server, where the database is on one.
@@ -70,10 +72,11 @@ impl Loom {
             runtime,
             queries: database.queries(),
             schedules: database.schedules(),
-            server: match database {
-                Database::Server(server) => Some(server),
+            server: match &database {
+                Database::Server(server) => Some(server.clone()),
                 Database::File(_) => None,
             },
+            database,
             hands: Arc::new(Hands {
                 project,
                 surroundings: surroundings.clone(),
@@ -148,7 +151,8 @@ impl Loom {
                 return worker.work(watcher, cancel).await;
             }
             let around = (&*self.hands.project, &self.hands.surroundings);
-            let tending = leader.tend_schedules(&*self.schedules, &*self.store, around);
+            let tending =
+                leader.tend_schedules(&*self.schedules, (&*self.store, &*self.queries), around);
             tokio::select! {
                 // What is due is begun before it is seen that nothing is left to do.
                 biased;
@@ -206,10 +210,32 @@ impl Loom {
         self.runtime.block_on(listed).map_err(explained)
     }
 
+    /// The same from behind a run.
+    pub fn runs_after(
+        &self,
+        filter: &RunFilter,
+        after: Option<&RunCursor>,
+        max: usize,
+    ) -> Result<Vec<RunRow>, Error> {
+        let listed = self.queries.list_runs(filter, after, max);
+        self.runtime.block_on(listed).map_err(explained)
+    }
+
     /// How many runs a filter wants, counted up to `max`.
     pub fn count_runs(&self, filter: &RunFilter, max: usize) -> Result<usize, Error> {
         let counted = self.queries.count_runs(filter, max);
         self.runtime.block_on(counted).map_err(explained)
+    }
+
+    /// Deletes runs that have ended, each with the runs it has started.
+    pub fn delete_runs(&self, runs: &[RunId]) -> Result<Vec<Deletion>, Error> {
+        Ok(self.runtime.block_on(self.store.delete_runs(runs))?)
+    }
+
+    /// Gives the room of deleted rows back; how large the database was and is, in bytes.
+    pub fn compact(&self) -> Result<(u64, u64), Error> {
+        let compacted = self.runtime.block_on(self.database.compact());
+        compacted.map_err(explained)
     }
 
     /// The tasks that a filter wants, the oldest first.

@@ -11,10 +11,11 @@ mod standing;
 pub(crate) mod token;
 
 pub use exchange::{Imported, Wish as ImportWish, export, import};
+pub use flow::Deletion;
 pub use loom::{Begin, Loom};
 pub use name::worker_name;
 pub(crate) use reading::text_of;
 pub use reading::{Sheet, WORKFLOWS_DIR, names, read, read_text};
 pub use standing::Standing;
 pub(crate) use standing::of as standing_of;
-pub use store::{Attempt, AttemptEnd, RunFilter, TaskFilter};
+pub use store::{Attempt, AttemptEnd, RunCursor, RunFilter, TaskFilter};

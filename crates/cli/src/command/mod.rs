@@ -6,6 +6,7 @@ pub(crate) mod build;
 pub(crate) mod builds;
 pub(crate) mod completions;
 pub(crate) mod cost;
+pub(crate) mod database;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod impact;
@@ -50,6 +51,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Trouble> {
         Command::Runs(runs) => runs.run(&session),
         Command::Tasks(tasks) => tasks.run(&session),
         Command::Worker(worker) => worker.run(&session),
+        Command::Database(database) => database.run(&session),
         Command::Users(users) => users.run(&session),
         Command::Agents(agents) => agents.run(&session),
         Command::Schedules(schedules) => schedules.run(&session),

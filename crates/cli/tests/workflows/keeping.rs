@@ -58,3 +58,80 @@ fn a_worker_throws_away_what_ended_too_long_ago() {
     assert_eq!(project.run(&format!("runs show {}", runs[2])).exit, 0);
     assert_ne!(project.run(&format!("runs show {}", runs[0])).exit, 0);
 }
+
+/// A project in which so many runs have ended.
+fn with_runs(count: usize) -> Project {
+    let project = bare();
+    let nothing = json!({ "handler": "no_op" });
+    project.write("one.mmd", &diagram(" A[One]", &[("A", nothing)]));
+    project.write("inputs.jsonl", &"{}\n".repeat(count));
+    let begun = project.run("workflow start one.mmd --inputs inputs.jsonl --tag t");
+    assert_eq!(begun.exit, 0, "{}", begun.err);
+    assert_eq!(project.run("worker --until-idle").exit, 0);
+    project
+}
+
+fn ids(project: &Project) -> Vec<String> {
+    let listed = document(&project.run("runs list --json --limit 999"));
+    let runs = listed["runs"].as_array().unwrap().iter();
+    runs.map(|run| run["id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn runs_are_deleted_by_id_or_by_what_they_are() {
+    let project = with_runs(5);
+    let runs = ids(&project);
+    assert_eq!(project.run(&format!("runs delete {}", runs[0])).exit, 0);
+    assert_eq!(ids(&project), runs[1..]);
+    for (command, exit, said) in [
+        ("runs delete", 64, "which runs are to be deleted?"),
+        ("runs delete --status running --yes", 64, "have not ended"),
+        ("runs delete --tag t", 64, "4 runs would be deleted"),
+        (
+            "runs delete --tag t --dry-run",
+            0,
+            "4 runs would be deleted",
+        ),
+        ("runs delete --tag u --yes", 0, "0 runs would be deleted"),
+        (
+            "runs delete --older-than 1d --yes",
+            0,
+            "0 runs would be deleted",
+        ),
+        ("runs delete zzz", 1, "there is no run `zzz`"),
+    ] {
+        let ran = project.run(command);
+        assert_eq!(ran.exit, exit, "{command}: {}", ran.err);
+        assert!(ran.err.contains(said), "{command}: {}", ran.err);
+        assert_eq!(ids(&project).len(), 4, "{command}");
+    }
+    project.write("wait.mmd", &diagram(" A(Look)", &[]));
+    assert_eq!(project.run("workflow start wait.mmd --tag t").exit, 0);
+    let refused = project.run("runs delete last");
+    assert_eq!(refused.exit, 1, "{}", refused.err);
+    assert!(refused.err.contains("has not ended"), "{}", refused.err);
+    let all = project.run("runs delete --tag t --workflow one --yes --json");
+    assert_eq!(document(&all)["runs"], 4, "{}", all.err);
+    assert_eq!(ids(&project).len(), 1);
+}
+
+#[test]
+fn the_newest_runs_are_kept_and_the_room_of_the_others_comes_back() {
+    let project = with_runs(300);
+    let runs = ids(&project);
+    let settings = project.read("drawloom.toml");
+    project.write(
+        "drawloom.toml",
+        &format!("{settings}\n[workflows]\nkeep_runs = 3\n"),
+    );
+    for run in &runs[3..] {
+        age(&project, run, 1);
+    }
+    assert_eq!(project.run("worker --until-idle").exit, 0);
+    assert_eq!(ids(&project), runs[..3]);
+    let compacted = document(&project.run("database compact --json"));
+    let bytes = |name: &str| compacted[name].as_u64().unwrap();
+    assert!(bytes("after_bytes") < bytes("before_bytes"), "{compacted}");
+    assert_eq!(ids(&project), runs[..3]);
+}

@@ -76,18 +76,24 @@ fn migrator() -> Migrator {
     migrator
 }
 
+pub(super) fn latest() -> i64 {
+    let versions = STEPS.iter().map(|(version, ..)| *version);
+    versions.max().unwrap_or(0)
+}
+
+pub(super) fn newer(place: &str, version: i64) -> Error {
+    let message = format!(
+        "{place} was written by a newer drawloom: it has tables of version {version}, and this one \
+         knows them up to {}. Update drawloom.",
+        latest()
+    );
+    Error::new(Kind::Newer, message)
+}
+
 fn explain(cause: MigrateError, fault: &Fault) -> Error {
     let place = &fault.place;
-    let known = STEPS.iter().map(|(version, ..)| *version).max();
     match cause {
-        MigrateError::VersionMissing(version) => Error::new(
-            Kind::Newer,
-            format!(
-                "{place} was written by a newer drawloom: it has tables of version {version}, and \
-                 this one knows them up to {}. Update drawloom.",
-                known.unwrap_or(0)
-            ),
-        ),
+        MigrateError::VersionMissing(version) => newer(place, version),
         MigrateError::VersionMismatch(version) => Error::new(
             Kind::Newer,
             format!(

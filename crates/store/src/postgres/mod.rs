@@ -4,7 +4,6 @@ mod claiming;
 mod fault;
 mod line;
 mod migrate;
-mod pages;
 mod people;
 mod queries;
 mod schedules;
@@ -106,7 +105,7 @@ impl Postgres {
     /// A bell that rings at every hint.
     fn bell(&self) -> Bell {
         let database = self.clone();
-        Bell::hang(|rung| async move {
+        Bell::hang(|rung, _| async move {
             loop {
                 if let Ok(mut hints) = database.hints().await {
                     while hints.next().await.is_ok() {
@@ -159,6 +158,24 @@ impl Postgres {
         Ok(!rows.is_empty())
     }
 
+    /// Refuses to go on where a newer drawloom has changed the tables meanwhile.
+    pub async fn check_version(&self) -> Result<()> {
+        let sql = "SELECT max(version) FROM drawloom_migrations";
+        let rows = self.read(sql, Values::default()).await?;
+        let found = rows
+            .first()
+            .map(|row| sqlx::Row::try_get::<Option<i64>, _>(row, 0));
+        let found = found
+            .transpose()
+            .map_err(|cause| self.unreadable("the version of the tables", &cause.to_string()))?;
+        match found.flatten() {
+            Some(version) if version > migrate::latest() => {
+                Err(migrate::newer(&self.inner.fault.place, version))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Gives a duty back before its time, so that nobody waits for it; nothing happens to one that
     /// is somebody else's by now.
     pub async fn resign(&self, duty: &str, holder: &str) -> Result<()> {
@@ -189,6 +206,39 @@ impl Postgres {
             wrong += line.fetch(sql, Values::default()).await?.len() as u64;
         }
         Ok(wrong)
+    }
+
+    /// Lets new rows use the room of deleted ones, and brings the planner's figures up to date. Returns
+    /// how large the tables were and are, in bytes: only room at their ends goes back to the disk.
+    pub async fn compact(&self) -> Result<(u64, u64)> {
+        let before = self.size().await?;
+        for sql in [
+            "VACUUM (ANALYZE) workflow_runs",
+            "VACUUM (ANALYZE) workflow_tasks",
+            "VACUUM (ANALYZE) workflow_ready",
+            "VACUUM (ANALYZE) workflow_groups",
+            "VACUUM (ANALYZE) workflow_items",
+            "VACUUM (ANALYZE) workflow_timers",
+            "VACUUM (ANALYZE) workflow_events",
+            "VACUUM (ANALYZE) workflow_notices",
+            "VACUUM (ANALYZE) workflow_tags",
+        ] {
+            self.read(sql, Values::default()).await?;
+        }
+        Ok((before, self.size().await?))
+    }
+
+    async fn size(&self) -> Result<u64> {
+        let sql = "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class \
+                   WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace \
+                   AND relname LIKE 'workflow_%'";
+        let rows = self.read(sql, Values::default()).await?;
+        let size = rows
+            .first()
+            .map(|row| sqlx::Row::try_get::<Option<i64>, _>(row, 0));
+        let size = size.transpose();
+        let size = size.map_err(|cause| self.unreadable("a size", &cause.to_string()))?;
+        Ok(size.flatten().map_or(0, count))
     }
 
     /// Runs one statement, on its own. Done twice when the connection was lost meanwhile: what

@@ -15,7 +15,7 @@ use crate::queries::{
     prefix_end, texts_named,
 };
 use crate::record::Kept;
-use crate::workflows::columns;
+use crate::workflows::{columns, shorthand};
 
 /// The part of a list of runs that one index holds. Values: since, before, the id before, whether only
 /// top ones, how many, and the key.
@@ -197,6 +197,17 @@ impl Queries for Postgres {
         })
     }
 
+    fn begin_of_newest(&self, number: u64) -> Kept<'_, Option<u64>> {
+        Box::pin(async move {
+            let sql = "SELECT created_ms FROM workflow_runs WHERE is_top \
+                       ORDER BY created_ms DESC, id DESC LIMIT 1 OFFSET $1";
+            let rows = self.read(sql, Values::of(integer(number))).await?;
+            let found = rows.first().map(|row| row.try_get::<i64, _>(0)).transpose();
+            let found = found.map_err(|cause| self.unreadable("a time", &cause.to_string()))?;
+            Ok(found.map(count))
+        })
+    }
+
     fn name_workflow<'a>(&'a self, hash: &'a TextHash, name: &'a str) -> Kept<'a, ()> {
         Box::pin(async move {
             let values = Values::of(hash.as_str()).and(self.clean(name));
@@ -229,8 +240,11 @@ impl Postgres {
     fn bodies<T: DeserializeOwned>(&self, rows: &[PgRow]) -> Result<Vec<T>> {
         let bodies = rows.iter().map(|row| {
             let body: std::result::Result<String, _> = row.try_get(0).map_err(|e| e.to_string());
-            body.and_then(|body| serde_json::from_str(&body).map_err(|e| e.to_string()))
-                .map_err(|why| self.unreadable("a row of a workflow", &why))
+            body.and_then(|body| {
+                let body = shorthand::TASKS.expand_whole(&body);
+                serde_json::from_str(&body).map_err(|e| e.to_string())
+            })
+            .map_err(|why| self.unreadable("a row of a workflow", &why))
         });
         bodies.collect()
     }

@@ -19,10 +19,11 @@ use tokio::time::Instant;
 
 use super::line::{Doubt, Line, Values};
 use super::writing::{HINT, Hint, PUT_IF, PUT_IF_AND_HINT, numbers, strings};
-use super::{count, integer, pages};
+use super::{count, integer};
 use crate::error::{Error, Result};
 use crate::sqlite::Scrub;
-use crate::workflows::{Begun, Kept, Memory, Scribe, Seen, Shelf, Waiting, Wanted, columns};
+use crate::workflows::{Begun, Kept, Memory, Scribe, Seen, Shelf, Waiting, Wanted};
+use crate::workflows::{columns, pages, shorthand};
 
 /// Hints are not given more often than this, in milliseconds: giving one makes commits wait for
 /// each other.
@@ -76,7 +77,8 @@ impl Rows {
     }
 
     pub(super) fn read<T: DeserializeOwned>(&self, body: &str) -> Result<T> {
-        serde_json::from_str(body).map_err(|cause| self.unreadable(&cause))
+        let body = shorthand::TASKS.expand_whole(body);
+        serde_json::from_str(&body).map_err(|cause| self.unreadable(&cause))
     }
 
     fn unreadable(&self, cause: &serde_json::Error) -> Error {
@@ -391,7 +393,9 @@ impl Shelf for Rows {
             .and(integer(end));
         let mut events = Vec::new();
         for body in self.texts(sql, values).await? {
-            events.extend(pages::events(&body).map_err(|cause| self.unreadable(&cause))?);
+            events.extend(
+                pages::events(run.as_str(), &body).map_err(|cause| self.unreadable(&cause))?,
+            );
         }
         events.retain(|event| event.seq > after);
         events.truncate(max);

@@ -10,10 +10,11 @@ use serde::Serialize;
 
 use super::integer;
 use super::line::{Doubt, Mark, Values, Witness};
-use super::pages::pages;
 use super::workflows::Rows;
 use crate::error::Result;
 use crate::workflows::columns::{self, TaskColumns};
+use crate::workflows::pages::pages;
+use crate::workflows::shorthand;
 
 /// Whether others are told that something is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,12 +82,12 @@ impl Rows {
         let pages = pages(&changes.events, |event| self.scribe.body(event))?;
         let witness = pages.last().map(|page| Witness {
             run: page.run.clone(),
-            seq: page.seq,
+            seq: integer(page.seq),
             body: page.body.clone(),
         });
         let values = values
             .and(list(pages.iter().map(|page| page.run.as_str())))
-            .and(list(pages.iter().map(|page| page.seq)))
+            .and(numbers(pages.iter().map(|page| page.seq)))
             .and(list(pages.into_iter().map(|page| page.body)))
             .and(self.bodies(&changes.notices)?);
         let values = self.add_lists(values, changes);
@@ -155,7 +156,7 @@ impl Rows {
             ))
             .and(numbers(rows.iter().map(|row| row.fence)))
             .and(list(named.iter().map(|named| named.columns.is_active)))
-            .and(self.bodies(rows.iter().map(|row| &**row))?)
+            .and(self.short_bodies(rows)?)
             .and(list(ready.iter().map(|named| named.name())))
             .and(list(ready.iter().map(|named| named.row.id.run.as_str())))
             .and(numbers(
@@ -191,6 +192,15 @@ impl Rows {
             .and(strings(rows.iter().map(|row| &row.key)))
             .and(numbers(rows.iter().map(|row| row.at_ms)))
             .and(self.bodies(rows)?))
+    }
+
+    /// The documents of tasks, written short.
+    fn short_bodies(&mut self, rows: &[Arc<TaskRow>]) -> Result<Vec<String>> {
+        let bodies = rows.iter().map(|row| {
+            let body = self.scribe.body(&**row)?;
+            Ok(shorthand::TASKS.shorten_whole(row.id.run.as_str(), &body))
+        });
+        bodies.collect()
     }
 
     fn bodies<T: Serialize>(&mut self, rows: impl IntoIterator<Item = T>) -> Result<Vec<String>> {

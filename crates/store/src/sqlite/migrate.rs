@@ -1,6 +1,7 @@
 //! The tables, brought up to date one step after the other; never back.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::sqlite::SqliteConnection;
@@ -79,7 +80,7 @@ async fn is_ours(connection: &mut SqliteConnection, fault: &Fault<'_>) -> Result
     Err(fault.corrupt("it holds tables of another program"))
 }
 
-fn latest() -> i64 {
+pub(super) fn latest() -> i64 {
     STEPS
         .iter()
         .map(|(version, ..)| *version)
@@ -101,17 +102,20 @@ fn migrator() -> Migrator {
     Migrator::with_migrations(steps.to_vec())
 }
 
+pub(super) fn newer(place: &Path, version: i64) -> Error {
+    let message = format!(
+        "{} was written by a newer drawloom: it has tables of version {version}, and this one knows \
+         them up to {}. Update drawloom.",
+        place.display(),
+        latest()
+    );
+    Error::new(Kind::Newer, message)
+}
+
 fn explain(cause: MigrateError, fault: &Fault<'_>) -> Error {
     let place = fault.place.display();
     match cause {
-        MigrateError::VersionMissing(version) => Error::new(
-            Kind::Newer,
-            format!(
-                "{place} was written by a newer drawloom: it has tables of version {version}, and \
-                 this one knows them up to {}. Update drawloom.",
-                latest()
-            ),
-        ),
+        MigrateError::VersionMissing(version) => newer(fault.place, version),
         MigrateError::VersionMismatch(version) => Error::new(
             Kind::Newer,
             format!(

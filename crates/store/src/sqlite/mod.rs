@@ -12,6 +12,7 @@ mod schedules;
 mod sweeping;
 mod tokens;
 mod views;
+mod watch;
 mod workflows;
 mod writing;
 
@@ -32,6 +33,7 @@ use tokio::sync::Mutex;
 use crate::error::{Error, Kind, Result};
 use crate::workflows::Workflows;
 use fault::Fault;
+use watch::FileWatch;
 use workflows::Rows;
 
 pub use journal::Conversation;
@@ -74,6 +76,7 @@ pub struct Store {
 }
 
 struct Inner {
+    watch: Arc<FileWatch>,
     place: PathBuf,
     options: Options,
     connection: Mutex<SqliteConnection>,
@@ -93,6 +96,7 @@ impl Store {
         migrate::run(&mut connection, &fault).await?;
         Ok(Store {
             inner: Arc::new(Inner {
+                watch: Arc::new(FileWatch::new(place)),
                 place: place.to_owned(),
                 options,
                 connection: Mutex::new(connection),
@@ -106,7 +110,15 @@ impl Store {
         let writing = self.rows().await?;
         let reading = self.rows().await?;
         let clock = Arc::clone(&self.inner.options.clock);
-        Ok(Arc::new(Workflows::open(writing, reading, clock)))
+        let Inner {
+            place,
+            options,
+            watch,
+            ..
+        } = &*self.inner;
+        let bell = watch::bell(Arc::clone(watch), settings(place, options));
+        let workflows = Workflows::open(writing, reading, clock);
+        Ok(Arc::new(workflows.with_bell(bell)))
     }
 
     async fn rows(&self) -> Result<Rows> {
@@ -117,6 +129,7 @@ impl Store {
             place: place.clone(),
             bytes_max: options.bytes_max,
             clerk: writing::Clerk::new(options.scrub.clone()),
+            watch: Arc::clone(&self.inner.watch),
             version: None,
         })
     }
@@ -132,6 +145,29 @@ impl Store {
             [only] if only == "ok" => Ok(()),
             _ => Err(self.fault().corrupt(&findings.join("; "))),
         }
+    }
+
+    /// Gives the room of deleted rows back to the disk: the file is written anew, and nobody else can
+    /// write meanwhile. Returns how large it was and is, in bytes.
+    pub async fn compact(&self) -> Result<(u64, u64)> {
+        let mut connection = self.inner.connection.lock().await;
+        let before = self.size(&mut connection).await?;
+        for sql in ["VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"] {
+            let done = sqlx::query(sql).fetch_all(&mut *connection).await;
+            done.map_err(|cause| self.fault().of(&cause))?;
+        }
+        Ok((before, self.size(&mut connection).await?))
+    }
+
+    async fn size(&self, connection: &mut SqliteConnection) -> Result<u64> {
+        let pages = sqlx::query_scalar(
+            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+        );
+        let bytes: i64 = pages
+            .fetch_one(connection)
+            .await
+            .map_err(|cause| self.fault().of(&cause))?;
+        Ok(count(bytes))
     }
 
     /// Closes the connection, so that another process finds one file and not three.

@@ -14,7 +14,7 @@ use crate::queries::{
     prefix_end, texts_named,
 };
 use crate::record::Kept;
-use crate::workflows::columns;
+use crate::workflows::{columns, shorthand};
 
 /// The part of a list of runs that one index holds. Values: since, before, the id before, whether only
 /// top ones, how many, and the key.
@@ -202,6 +202,19 @@ impl Queries for Store {
         })
     }
 
+    fn begin_of_newest(&self, number: u64) -> Kept<'_, Option<u64>> {
+        Box::pin(async move {
+            let found = sqlx::query_scalar(
+                "SELECT created_ms FROM workflow_runs WHERE is_top = 1 \
+                 ORDER BY created_ms DESC, id DESC LIMIT 1 OFFSET $1",
+            );
+            let mut connection = self.inner.connection.lock().await;
+            let found = found.bind(integer(number)).fetch_optional(&mut *connection);
+            let found: Option<i64> = found.await.map_err(|cause| self.fault().of(&cause))?;
+            Ok(found.map(count))
+        })
+    }
+
     fn name_workflow<'a>(&'a self, hash: &'a TextHash, name: &'a str) -> Kept<'a, ()> {
         Box::pin(async move {
             let known = "SELECT name FROM workflow_names WHERE hash = $1 AND name = $2";
@@ -251,7 +264,8 @@ impl Store {
 
     fn rows_of<T: DeserializeOwned>(&self, bodies: &[String]) -> Result<Vec<T>> {
         let rows = bodies.iter().map(|body| {
-            serde_json::from_str(body).map_err(|cause| {
+            let body = shorthand::TASKS.expand_whole(body);
+            serde_json::from_str(&body).map_err(|cause| {
                 let message = format!("a row of a workflow is unreadable: {cause}");
                 self.fault().corrupt(&message)
             })

@@ -1,24 +1,27 @@
 //! The rows of workflows in SQLite.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use flow::engine::{
     CallRow, Changes, Event, Found, GroupRow, ItemRow, Lookup, Notice, Place, RunRow, RunStatus,
     TaskRow, TimerRow,
 };
 use flow::{Claim, Path, RunId, TaskId, TextHash, Which};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sqlx::Row as _;
 use sqlx::query::Query;
 use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqliteRow};
 
 use super::fault::Fault;
+use super::watch::FileWatch;
 use super::writing::Clerk;
 use super::{count, integer};
 use crate::error::Result;
-use crate::workflows::{Begun, Kept, Memory, Seen, Shelf, Waiting, Wanted, columns};
+use crate::workflows::{Begun, Kept, Memory, Seen, Shelf, Waiting, Wanted};
+use crate::workflows::{columns, pages, shorthand};
 
 /// Begins, and asks whether another connection has written since it was asked last.
 macro_rules! begin {
@@ -55,6 +58,7 @@ pub(super) struct Rows {
     pub(super) place: PathBuf,
     pub(super) bytes_max: Option<u64>,
     pub(super) clerk: Clerk,
+    pub(super) watch: Arc<FileWatch>,
     /// What SQLite calls the state of the file as this connection last saw it.
     pub(super) version: Option<i64>,
 }
@@ -102,7 +106,8 @@ impl Rows {
     }
 
     pub(super) fn read<T: DeserializeOwned>(&self, body: &str) -> Result<T> {
-        serde_json::from_str(body).map_err(|cause| {
+        let body = shorthand::TASKS.expand_whole(body);
+        serde_json::from_str(&body).map_err(|cause| {
             self.fault()
                 .corrupt(&format!("a row of a workflow is unreadable: {cause}"))
         })
@@ -133,16 +138,16 @@ impl Rows {
 
     async fn outputs(&mut self, tasks: &[TaskId]) -> Result<Vec<Option<Value>>> {
         let found = sqlx::query_scalar(
-            "SELECT workflow_tasks.body -> '$.output' FROM json_each($1) AS wanted \
+            "SELECT workflow_tasks.body FROM json_each($1) AS wanted \
              LEFT JOIN workflow_tasks ON place = wanted.value ->> 0 AND visit = wanted.value ->> 1 \
              ORDER BY wanted.key",
         )
         .bind(json!(keys(tasks)).to_string())
         .fetch_all(&mut self.connection)
         .await;
-        let outputs: Vec<Option<String>> = found.map_err(|cause| self.fault().of(&cause))?;
-        let outputs = outputs.into_iter().map(|output| match output {
-            Some(output) => self.read::<Option<Value>>(&output),
+        let bodies: Vec<Option<String>> = found.map_err(|cause| self.fault().of(&cause))?;
+        let outputs = bodies.into_iter().map(|body| match body {
+            Some(body) => self.read::<Given>(&body).map(|given| given.output),
             None => Ok(None),
         });
         outputs.collect()
@@ -200,9 +205,16 @@ impl Rows {
     }
 }
 
+/// What is wanted of a task that is over.
+#[derive(Deserialize)]
+struct Given {
+    output: Option<Value>,
+}
+
 impl Shelf for Rows {
     /// One question for everything: each takes a trip to SQLite's thread and back.
     async fn begin(&mut self, claim: Option<&Claim>, now_ms: u64) -> Result<Begun> {
+        self.watch.check()?;
         let asked = match claim {
             Some(claim) => asking(concat!(begin!(), "; ", ready!()), claim, now_ms),
             None => sqlx::query(begin!()),
@@ -412,6 +424,7 @@ impl Shelf for Rows {
         bodies.iter().map(|body| self.read(body)).collect()
     }
 
+    /// A page has one event at least, and is found by its last one.
     async fn events(&mut self, run: &RunId, after: u64, max: usize) -> Result<Vec<Event>> {
         let found = sqlx::query_scalar(
             "SELECT body FROM workflow_events WHERE run = $1 AND seq > $2 ORDER BY seq LIMIT $3",
@@ -422,7 +435,17 @@ impl Shelf for Rows {
         .fetch_all(&mut self.connection)
         .await;
         let bodies: Vec<String> = found.map_err(|cause| self.fault().of(&cause))?;
-        bodies.iter().map(|body| self.read(body)).collect()
+        let mut events = Vec::new();
+        for body in bodies {
+            let page = pages::events(run.as_str(), &body).map_err(|cause| {
+                self.fault()
+                    .corrupt(&format!("a page of events is unreadable: {cause}"))
+            })?;
+            events.extend(page);
+        }
+        events.retain(|event| event.seq > after);
+        events.truncate(max);
+        Ok(events)
     }
 
     async fn notices(&mut self, max: usize) -> Result<Vec<(u64, Notice)>> {

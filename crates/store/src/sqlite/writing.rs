@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::task::Poll;
 
 use flow::RunId;
-use flow::engine::{CallRow, Changes, Event, GroupRow, ItemRow, Notice, RunRow, TaskRow, TimerRow};
+use flow::engine::{CallRow, Changes, GroupRow, ItemRow, Notice, RunRow, TaskRow, TimerRow};
 use serde::Serialize;
 use sqlx::AssertSqlSafe;
 use sqlx::query::Query;
@@ -16,7 +16,8 @@ use sqlx::sqlite::{Sqlite, SqliteArguments};
 use super::workflows::Rows;
 use super::{Scrub, integer};
 use crate::error::Result;
-use crate::workflows::{Scribe, columns};
+use crate::workflows::pages::{Page, pages};
+use crate::workflows::{Scribe, columns, shorthand};
 
 /// How many rows one statement takes, the most first: every number of rows is a sum of a few of
 /// these, and as many statements are prepared and no more.
@@ -28,11 +29,17 @@ const ROWS_JOINED_MAX: usize = 16;
 
 impl Rows {
     pub(super) async fn write_all(&mut self, changes: &Changes) -> Result<()> {
-        self.send(Load::of(changes)).await
+        let pages = self.pages(changes)?;
+        self.send(Load::of(changes, &pages)).await
+    }
+
+    fn pages(&mut self, changes: &Changes) -> Result<Vec<Page>> {
+        pages(&changes.events, |event| self.clerk.scribe.body(event))
     }
 
     pub(super) async fn write_and_commit(&mut self, changes: &Changes) -> Result<()> {
-        let mut load = Load::of(changes);
+        let pages = self.pages(changes)?;
+        let mut load = Load::of(changes, &pages);
         load.last = "COMMIT";
         self.send(load).await
     }
@@ -81,7 +88,7 @@ enum Entry<'c> {
     Item(&'c ItemRow),
     GoneTimer(&'c RunId, &'c str),
     Timer(&'c TimerRow),
-    Event(&'c Event),
+    Page(&'c Page),
     Tag(&'c RunRow, &'c str),
     Call(&'c CallRow),
     Notice(&'c Notice),
@@ -89,7 +96,7 @@ enum Entry<'c> {
 }
 
 impl<'c> Load<'c> {
-    fn of(changes: &'c Changes) -> Load<'c> {
+    fn of(changes: &'c Changes, pages: &'c [Page]) -> Load<'c> {
         let mut load = Load::default();
         load.add(RUNS, changes.runs.iter().map(|row| Entry::Run(row)));
         let inputs = changes.inputs.iter();
@@ -105,7 +112,7 @@ impl<'c> Load<'c> {
         load.add(GONE_TIMERS, gone);
         let timers = changes.timers.iter().filter_map(|(_, row)| row.as_deref());
         load.add(TIMERS, timers.map(Entry::Timer));
-        load.add(EVENTS, changes.events.iter().map(Entry::Event));
+        load.add(EVENTS, pages.iter().map(Entry::Page));
         load.add(CALLS, changes.calls.iter().map(Entry::Call));
         load.add(NOTICES, changes.notices.iter().map(Entry::Notice));
         load
@@ -191,7 +198,11 @@ impl Clerk {
                 self.body(row)?,
             ]),
             Entry::Input(run, input) => values.extend([self.body(input)?, text(run)]),
-            Entry::Task(row) => values.extend(task_columns(row, self.body(row)?)),
+            Entry::Task(row) => {
+                let body = self.scribe.body(row)?;
+                let body = shorthand::TASKS.shorten_whole(row.id.run.as_str(), &body);
+                values.extend(task_columns(row, Value::Text(body)));
+            }
             Entry::Group(row) => values.extend([text(&row.id), self.body(row)?]),
             Entry::Item(row) => {
                 let index = Value::Integer(i64::from(row.index));
@@ -202,9 +213,11 @@ impl Clerk {
                 let at_ms = Value::of(row.at_ms);
                 values.extend([text(&row.run), text(&row.key), at_ms, self.body(row)?]);
             }
-            Entry::Event(row) => {
-                values.extend([text(&row.run), Value::of(row.seq), self.body(row)?]);
-            }
+            Entry::Page(page) => values.extend([
+                Value::Text(page.run.clone()),
+                Value::of(page.seq),
+                Value::Text(page.body.clone()),
+            ]),
             Entry::Tag(row, tag) => {
                 let tag = self.scribe.text(tag);
                 values.extend([Value::Text(tag), Value::of(row.created_ms), text(&row.id)]);

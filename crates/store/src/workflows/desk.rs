@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use flow::engine::{Batch, Command, Event, Refusal, Start};
-use flow::{Claim, Claimed, Executed, RunId, StoreError, StoreErrorKind, TaskId, TextHash, Thrown};
+use flow::{
+    Claim, Claimed, Deletion, Executed, RunId, StoreError, StoreErrorKind, TaskId, TextHash, Thrown,
+};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -40,6 +42,7 @@ pub(super) enum Order {
     Heartbeat(Vec<(TaskId, u64)>, u64),
     Acknowledge(Vec<u64>),
     ThrowAway(u64, Thrown),
+    Delete(Vec<RunId>),
 }
 
 /// What came of an order.
@@ -50,6 +53,7 @@ pub(super) enum Answer {
     Claimed(Vec<Claimed>),
     Lost(Vec<(TaskId, Refusal)>),
     Thrown(Thrown),
+    Deleted(Vec<Deletion>),
 }
 
 pub(super) type Answered = oneshot::Sender<std::result::Result<Answer, StoreError>>;
@@ -278,6 +282,7 @@ impl<S: Shelf> Desk<S> {
                 let thrown = self.throw_away(batch, *age_ms, from.clone()).await?;
                 Ok(Answer::Thrown(thrown))
             }
+            Order::Delete(runs) => Ok(Answer::Deleted(self.delete(batch, runs).await?)),
         }
     }
 
@@ -333,7 +338,9 @@ pub(super) fn runs_of(order: &Order) -> Vec<&RunId> {
         Order::Execute(command) => vec![command.run()],
         Order::Turn(reports, _) => reports.iter().map(Command::run).collect(),
         Order::Heartbeat(tasks, _) => tasks.iter().map(|(task, _)| &task.run).collect(),
-        Order::KeepText(_) | Order::Acknowledge(_) | Order::ThrowAway(..) => Vec::new(),
+        Order::KeepText(_) | Order::Acknowledge(_) | Order::ThrowAway(..) | Order::Delete(_) => {
+            Vec::new()
+        }
     }
 }
 

@@ -8,9 +8,11 @@ mod desk;
 mod guess;
 mod learning;
 mod mind;
+pub(crate) mod pages;
 mod recent;
 mod scribe;
 mod shelf;
+pub(crate) mod shorthand;
 mod sweeping;
 mod texts;
 mod turn;
@@ -22,7 +24,9 @@ use std::sync::Arc;
 use agent::Clock;
 use flow::engine::{Batch, CallRow, Command, Event, Found, Lookup, Notice, Refusal, RunRow, Start};
 use flow::engine::{RunStatus, Stop, TaskRow, TimerRow, view};
-use flow::{Claim, Claimed, Done, Executed, RunId, Store, StoreError, StoreErrorKind, Stored};
+use flow::{
+    Claim, Claimed, Deletion, Done, Executed, RunId, Store, StoreError, StoreErrorKind, Stored,
+};
 use flow::{TaskId, TextHash, Thrown, Which, Workflow};
 use serde_json::{Map, Value};
 use tokio::sync::{Mutex, Notify, mpsc, oneshot};
@@ -53,18 +57,25 @@ pub(crate) struct Workflows<S> {
 /// Rings when something may have become ready, in whichever process.
 pub(crate) struct Bell {
     rung: Arc<Notify>,
+    /// Somebody waits for it.
+    wanted: Arc<Notify>,
     ringer: AbortHandle,
 }
 
 impl Bell {
     /// Whoever is given the bell rings it for as long as it hangs. Must be called inside a runtime.
-    pub(crate) fn hang<R>(ring: impl FnOnce(Arc<Notify>) -> R) -> Bell
+    pub(crate) fn hang<R>(ring: impl FnOnce(Arc<Notify>, Arc<Notify>) -> R) -> Bell
     where
         R: Future<Output = ()> + Send + 'static,
     {
-        let rung = Arc::new(Notify::new());
-        let ringer = tokio::spawn(ring(Arc::clone(&rung))).abort_handle();
-        Bell { rung, ringer }
+        let (rung, wanted) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let ringing = ring(Arc::clone(&rung), Arc::clone(&wanted));
+        let ringer = tokio::spawn(ringing).abort_handle();
+        Bell {
+            rung,
+            wanted,
+            ringer,
+        }
     }
 }
 
@@ -186,7 +197,10 @@ impl<S: Shelf> Store for Workflows<S> {
     fn hint(&self) -> Stored<'_, ()> {
         Box::pin(async move {
             match &self.bell {
-                Some(bell) => bell.rung.notified().await,
+                Some(bell) => {
+                    bell.wanted.notify_one();
+                    bell.rung.notified().await;
+                }
                 None => std::future::pending().await,
             }
             Ok(())
@@ -340,6 +354,15 @@ impl<S: Shelf> Store for Workflows<S> {
         Box::pin(async move {
             self.order(Order::Acknowledge(notices.to_vec())).await?;
             Ok(())
+        })
+    }
+
+    fn delete_runs<'a>(&'a self, runs: &'a [RunId]) -> Stored<'a, Vec<Deletion>> {
+        Box::pin(async move {
+            match self.order(Order::Delete(runs.to_vec())).await? {
+                Answer::Deleted(deletions) => Ok(deletions),
+                _ => Err(closed()),
+            }
         })
     }
 

@@ -22,3 +22,4 @@ mod sweeping;
 mod tokens;
 mod users;
 mod views;
+mod watching;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use flow::engine::{ChildRun, Command, Due, Report, Start};
-use flow::{Claim, RunId, Store, TaskId, Thrown, Which};
+use flow::{Claim, Deletion, RunId, Store, TaskId, Thrown, Which};
 use serde_json::json;
 
 use crate::place::{Place, on_both};
@@ -11,6 +11,7 @@ use crate::place::{Place, on_both};
 on_both!(
     what_is_thrown_away_is_gone_whole_and_the_rest_stays,
     children_stay_as_long_as_their_parents,
+    runs_are_deleted_by_name_with_the_runs_they_started,
 );
 
 const FAN: &str = "graph TD\n    E[[Each: i]] --> J[Join items]\n\n%% === WORKFLOW_CONFIG ===\n\
@@ -133,4 +134,51 @@ async fn children_stay_as_long_as_their_parents(place: &Place) {
     tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     assert_eq!(throw_all(&*store, 0).await, 1, "the parent alone");
     assert_eq!(throw_all(&*store, 0).await, 1, "then its child");
+}
+
+async fn runs_are_deleted_by_name_with_the_runs_they_started(place: &Place) {
+    let store = place.workflows().await;
+    start(&*store, PARENT, Start::new("parent", json!({}))).await;
+    let due = store.due(10).await.unwrap();
+    let Some(Due::StartChild { child }) = due.into_iter().next().map(|timer| timer.due) else {
+        panic!("no child is to be started");
+    };
+    let ChildRun {
+        run: child,
+        parent,
+        depth,
+        ..
+    } = child;
+    let begin = Start {
+        parent: Some(parent.clone()),
+        depth,
+        ..Start::new(child.clone(), json!({}))
+    };
+    start(&*store, CHILD, begin).await;
+    start(&*store, CHILD, Start::new("other", json!({}))).await;
+    let delete = async |run: &str| {
+        let runs = [RunId::new(run)];
+        store.delete_runs(&runs).await.unwrap().remove(0)
+    };
+    assert_eq!(delete("none").await, Deletion::NoSuchRun);
+    assert_eq!(
+        delete("parent").await,
+        Deletion::NotEnded(RunId::new("parent"))
+    );
+    assert_eq!(delete(child.as_str()).await, Deletion::Needed(parent));
+    work_off(&store, &[child.as_str()]).await;
+    for timer in store.due(10).await.unwrap() {
+        let fire = Command::Fire {
+            run: timer.run,
+            key: timer.key,
+        };
+        let _ = store.execute(fire).await.unwrap();
+    }
+    work_off(&store, &["parent"]).await;
+    assert_eq!(delete("parent").await, Deletion::Done);
+    for gone in ["parent", child.as_str()] {
+        assert_eq!(left(&*store, gone).await, (false, 0, 0), "{gone}");
+    }
+    let (is_there, tasks, _) = left(&*store, "other").await;
+    assert!(is_there && tasks == 1);
 }

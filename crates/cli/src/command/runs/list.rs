@@ -136,13 +136,13 @@ pub(crate) fn when(ms: u64) -> String {
 }
 
 /// A status as it is typed.
-fn status(word: &str) -> Result<RunStatus, String> {
+pub(super) fn status(word: &str) -> Result<RunStatus, String> {
     serde_json::from_value(json!(word))
         .map_err(|_| "there are: running, paused, completed, failed, cancelled".to_owned())
 }
 
 /// A length of time as it is typed.
-fn time(text: &str) -> Result<u64, String> {
+pub(super) fn time(text: &str) -> Result<u64, String> {
     let read = flow::Duration::read(text).map(|span| span.ms);
     read.ok_or_else(|| "write a time such as 30m, 2h or 7d".to_owned())
 }

@@ -1,5 +1,6 @@
 //! `drawloom runs`: runs of workflows, looked at and steered.
 
+mod delete;
 mod list;
 mod rerun;
 mod show;
@@ -21,6 +22,7 @@ pub(crate) enum Runs {
     Pause(steer::Pause),
     Resume(steer::Resume),
     Rerun(rerun::Rerun),
+    Delete(delete::Delete),
 }
 
 impl Runs {
@@ -32,6 +34,7 @@ impl Runs {
             Self::Pause(pause) => pause.run(session),
             Self::Resume(resume) => resume.run(session),
             Self::Rerun(rerun) => rerun.run(session),
+            Self::Delete(delete) => delete.run(session),
         }
     }
 }

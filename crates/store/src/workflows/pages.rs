@@ -1,22 +1,23 @@
-//! Events go into PostgreSQL by the page: consecutive ones of a run share a row, because there a row
-//! costs more than what is written in it, and a step has several events.
+//! Events are kept by the page: consecutive ones of a run share a row, because a row costs more than what
+//! is written in it, and a step has several events.
 
 use flow::engine::Event;
 
-use super::integer;
+use super::shorthand;
 
-/// How long a page may be, in bytes: longer rows are kept in pieces elsewhere.
+/// How long a page may be before it is written short, in bytes. What is kept is a fourth of it, and fits
+/// into the part of a row that both engines keep in one piece.
 const BYTES_MAX: usize = 1_800;
 /// How many events a page may have.
-pub(super) const EVENTS_MAX: usize = 32;
+pub(crate) const EVENTS_MAX: usize = 32;
 
 /// Events of a run, as they are kept: the document of one, or an array of several.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Page {
-    pub(super) run: String,
+pub(crate) struct Page {
+    pub(crate) run: String,
     /// The number of its last event.
-    pub(super) seq: i64,
-    pub(super) body: String,
+    pub(crate) seq: u64,
+    pub(crate) body: String,
     events: usize,
 }
 
@@ -24,7 +25,7 @@ impl Page {
     fn of(event: &Event, body: String) -> Page {
         Page {
             run: event.run.to_string(),
-            seq: integer(event.seq),
+            seq: event.seq,
             body,
             events: 1,
         }
@@ -32,7 +33,7 @@ impl Page {
 
     fn has_room(&self, event: &Event, body: &str) -> bool {
         self.run == event.run.as_str()
-            && self.seq + 1 == integer(event.seq)
+            && self.seq + 1 == event.seq
             && self.events < EVENTS_MAX
             && self.body.len() + body.len() + 3 <= BYTES_MAX
     }
@@ -53,7 +54,7 @@ impl Page {
 }
 
 /// Events on as few pages as they fit on; `body` writes one.
-pub(super) fn pages<E>(
+pub(crate) fn pages<E>(
     events: &[Event],
     mut body: impl FnMut(&Event) -> Result<String, E>,
 ) -> Result<Vec<Page>, E> {
@@ -67,11 +68,16 @@ pub(super) fn pages<E>(
             _ => pages.push(Page::of(event, body)),
         }
     }
+    for page in &mut pages {
+        page.body = shorthand::EVENTS.shorten(&page.run, &page.body);
+    }
     Ok(pages)
 }
 
 /// What is on a page. Those that were written before there were pages have one event each.
-pub(super) fn events(body: &str) -> serde_json::Result<Vec<Event>> {
+pub(crate) fn events(run: &str, body: &str) -> serde_json::Result<Vec<Event>> {
+    let body = shorthand::EVENTS.expand(run, body);
+    let body = body.as_ref();
     match body.starts_with('[') {
         true => serde_json::from_str(body),
         false => serde_json::from_str(body).map(|event| vec![event]),
@@ -99,12 +105,12 @@ mod tests {
     }
 
     /// On how many events the pages are, run by run; and nothing is lost on the way.
-    fn check(given: &[Event], expected: &[(&str, i64, usize)]) {
+    fn check(given: &[Event], expected: &[(&str, u64, usize)]) {
         let pages = pages(given, serde_json::to_string).unwrap();
         let mut read = Vec::new();
         let mut shape = Vec::new();
         for page in &pages {
-            let on_it = events(&page.body).unwrap();
+            let on_it = events(&page.run, &page.body).unwrap();
             shape.push((page.run.as_str(), page.seq, on_it.len()));
             assert!(on_it.len() == 1 || page.body.len() <= BYTES_MAX);
             read.extend(on_it);
