@@ -21,6 +21,7 @@ pub mod indexing;
 pub mod init;
 pub mod kits;
 mod outbound;
+mod notices;
 pub mod people;
 pub mod project;
 pub mod recipes;

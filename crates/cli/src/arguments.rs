@@ -10,8 +10,8 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, V
 
 use crate::command::{
     agents, ai, build, builds, completions, cost, database, demo, doctor, impact, import, index,
-    init, kit, man, plan, recipe, run, runs, schedules, schema, task, tasks, template, update,
-    users, worker, workflow,
+    init, kit, man, notices, plan, recipe, run, runs, schedules, schema, task, tasks, template,
+    update, users, worker, workflow,
 };
 use crate::exit::{Exit, Trouble};
 use crate::split::{self, Own};
@@ -99,6 +99,8 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Tasks(tasks::Tasks),
     Worker(worker::Worker),
+    #[command(subcommand)]
+    Notices(notices::Notices),
     #[command(subcommand)]
     Database(database::Database),
     #[command(subcommand)]

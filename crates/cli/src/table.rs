@@ -23,6 +23,22 @@ pub(crate) fn render(rows: &[Vec<String>]) -> String {
     text
 }
 
+/// The same for a screen of this width: a last column that is wider is cut.
+pub(crate) fn render_within(rows: &[Vec<String>], width: usize) -> String {
+    let mut text = String::new();
+    for line in render(rows).lines() {
+        match line.chars().count() > width {
+            true => {
+                text.extend(line.chars().take(width.saturating_sub(1)));
+                text.push('…');
+            }
+            false => text.push_str(line),
+        }
+        text.push('\n');
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,5 +57,7 @@ mod tests {
             row(&["é", "s"]),
         ];
         assert_eq!(render(&rows), "a    long  x\nbcd\né    s\n");
+        assert_eq!(render_within(&rows, 12), render(&rows));
+        assert_eq!(render_within(&rows, 8), "a    lo…\nbcd\né    s\n");
     }
 }

@@ -17,7 +17,7 @@
 //! transactions, is the same for both; an engine only finds and writes rows.
 //!
 //! Users, schedules, saved views and tokens have a port each ([`People`], [`Schedules`], [`Views`],
-//! [`Tokens`]), which both engines implement. The [`attempts`] of a task are told from the events of
+//! [`Tokens`], [`Outbox`]), which both engines implement. The [`attempts`] of a task are told from the events of
 //! its run: they are written nowhere a second time.
 //!
 //! [`Queries`] is what people ask about runs and tasks; the engine's own questions are in [`flow::Store`].
@@ -27,6 +27,7 @@
 mod attempts;
 mod error;
 mod lock;
+mod outbox;
 mod people;
 mod queries;
 mod record;
@@ -40,6 +41,7 @@ mod sqlite;
 
 pub use attempts::{Attempt, AttemptEnd, attempts};
 pub use error::{Error, Kind, Result};
+pub use outbox::{KeptNotice, Outbox};
 pub use people::{AGENT_PROMPT_BYTES_MAX, DISPLAY_NAME_CHARS_MAX, EMAIL_CHARS_MAX, SLUG_CHARS_MAX};
 pub use people::{Nature, People, Role, Slug, User, Who};
 pub use postgres::{Hints, Postgres, PostgresOptions};

@@ -66,6 +66,8 @@ impl Source<'_> {
                 self.checks(settings, (name, value))?;
             } else if inner == workflows::AGENTS {
                 self.agents(settings, self.as_section(&inner, (name, value))?)?;
+            } else if inner == workflows::NOTIFY {
+                self.notify_rules(settings, self.as_section(&inner, (name, value))?)?;
             } else if is_section(&inner) {
                 self.table(settings, &inner, self.as_section(&inner, (name, value))?)?;
             } else if section.is_empty() {
@@ -192,6 +194,20 @@ impl Source<'_> {
         Ok(())
     }
 
+    /// `[notify.NAME]`: the names are the user's own.
+    fn notify_rules(&self, settings: &mut Settings, rules: &DeTable<'_>) -> Result<(), Error> {
+        for (name, value) in rules {
+            let section = format!("{}.{}", workflows::NOTIFY, name.get_ref());
+            let table = self.as_section(&section, (name, value))?;
+            let keys = &workflows::NOTIFY_KEYS;
+            let rule = workflows::notify_rule(table);
+            let rule = rule.map_err(|wrong| self.wrong(wrong, (&section, name), keys))?;
+            let known = &mut settings.workflows.notify;
+            known.insert(name.get_ref().as_ref().to_owned(), rule);
+        }
+        Ok(())
+    }
+
     /// What is wrong in a section whose name is the user's own.
     fn wrong(&self, wrong: Wrong, (section, name): (&str, &Name<'_>), known: &[&str]) -> Error {
         match wrong {
@@ -270,6 +286,7 @@ fn names_in(section: &str) -> impl Iterator<Item = &'static str> {
         builder::CHECKS,
         mcp::SERVERS,
         workflows::AGENTS,
+        workflows::NOTIFY,
     ]);
     let sections: Vec<&str> = sections.filter_map(inside).collect();
     own.map(|key| key.name).chain(sections)

@@ -297,6 +297,7 @@ pub fn commented_file() -> String {
     }
     text.push_str(builder::CHECKS_EXAMPLE);
     text.push_str(workflows::AGENTS_EXAMPLE);
+    text.push_str(workflows::NOTIFY_EXAMPLE);
     text.push_str(mcp::EXAMPLE);
     text
 }

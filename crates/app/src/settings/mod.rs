@@ -21,7 +21,7 @@ pub use builder::{Builder, Forge};
 pub use keys::{DATABASE_VARIABLE, commented_file, variables};
 pub use mcp::McpServer;
 pub use recipe::OnConflict;
-pub use workflows::{Agent as WorkflowAgent, Workflows};
+pub use workflows::{Agent as WorkflowAgent, NotifyRule, Workflows};
 
 pub const FILE_NAME: &str = "drawloom.toml";
 /// The user's own settings, in the folder for them.

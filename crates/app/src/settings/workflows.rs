@@ -27,7 +27,27 @@ pub struct Workflows {
     /// Addresses that `http` steps may reach although they are not public.
     pub http_allow: Vec<String>,
     pub agents: BTreeMap<String, Agent>,
+    /// Who is told what, by the name of the rule.
+    pub notify: BTreeMap<String, NotifyRule>,
 }
+
+/// Which notices go to a command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NotifyRule {
+    /// On what; empty means on everything.
+    pub on: Vec<String>,
+    /// Only of workflows with this in their name.
+    pub workflow: Option<String>,
+    /// Only what is asked of this person, or of nobody by name.
+    pub person: Option<String>,
+    /// Run by the shell, with the notice as JSON on stdin.
+    pub command: String,
+}
+
+/// What can be notified of.
+const OCCASIONS: [&str; 7] = [
+    "asked", "on_hold", "overdue", "budget", "paused", "failed", "finished",
+];
 
 /// Somebody with a prompt of their own, whom steps name as `defaultAssigneeId`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,6 +70,7 @@ impl Default for Workflows {
             database: None,
             http_allow: Vec::new(),
             agents: BTreeMap::new(),
+            notify: BTreeMap::new(),
         }
     }
 }
@@ -64,6 +85,55 @@ pub(super) const AGENTS_EXAMPLE: &str = "
 # name = \"Code Review Agent\"  # for example
 # prompt = \"You are an expert code reviewer.\"  # for example
 ";
+
+/// The section whose sections are rules of whom to notify.
+pub(super) const NOTIFY: &str = "notify";
+
+/// How `[notify]` is shown; commented out, because the names are the user's own.
+pub(super) const NOTIFY_EXAMPLE: &str = "
+# Commands that are told what happens to runs (docs/workflows.md). Left out, `on` is everything, and
+# `workflow` and `person` are any.
+# [notify.desktop]
+# on = [\"asked\", \"on_hold\", \"overdue\", \"budget\", \"paused\", \"failed\", \"finished\"]  # for example
+# workflow = \"review\"  # for example
+# person = \"ada\"  # for example
+# command = \"jq -r .message | xargs -0 notify-send drawloom\"  # for example
+";
+
+pub(super) const NOTIFY_KEYS: [&str; 4] = ["on", "workflow", "person", "command"];
+
+pub(super) fn notify_rule(table: &DeTable<'_>) -> Result<NotifyRule, Wrong> {
+    let mut rule = NotifyRule::default();
+    for field in fields(table) {
+        let name = field.name();
+        let text = || {
+            let text = field.text().map(str::to_owned);
+            text.ok_or_else(|| field.wrong(format!("`{name}` must be a string")))
+        };
+        match name {
+            "on" => {
+                let words = field.texts();
+                let words = words.ok_or_else(|| field.wrong("`on` must be a list of strings"))?;
+                if let Some(word) = words
+                    .iter()
+                    .find(|word| !OCCASIONS.contains(&word.as_str()))
+                {
+                    let known = OCCASIONS.join(", ");
+                    return Err(field.wrong(format!("`{word}` is not one of {known}")));
+                }
+                rule.on = words;
+            }
+            "workflow" => rule.workflow = Some(text()?),
+            "person" => rule.person = Some(text()?),
+            "command" => rule.command = text()?,
+            _ => return Err(field.unknown()),
+        }
+    }
+    match rule.command.trim().is_empty() {
+        true => Err(Wrong::Whole("needs a `command`".to_owned())),
+        false => Ok(rule),
+    }
+}
 
 pub(super) const AGENT_KEYS: [&str; 2] = ["name", "prompt"];
 

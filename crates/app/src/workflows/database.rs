@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use llm::Secret;
-use store::{People, Postgres, PostgresOptions, Queries, Schedules, Store};
+use store::{Outbox, People, Postgres, PostgresOptions, Queries, Schedules, Store};
 
 use crate::tasks::clock::SystemClock;
 use crate::tasks::keeping;
@@ -49,6 +49,13 @@ impl Database {
 
     /// What people ask about runs and tasks.
     pub(crate) fn queries(&self) -> Arc<dyn Queries> {
+        match self {
+            Database::File(store) => Arc::new(store.clone()),
+            Database::Server(server) => Arc::new(server.clone()),
+        }
+    }
+
+    pub(crate) fn outbox(&self) -> Arc<dyn Outbox> {
         match self {
             Database::File(store) => Arc::new(store.clone()),
             Database::Server(server) => Arc::new(server.clone()),

@@ -252,6 +252,12 @@ fn unknown(first: &str, count: usize, shown: &str) -> Error {
 /// Why a file is no workflow, with the place in the text that is meant: the file's own, or the
 /// diagram inside it.
 fn unreadable(error: &flow::export::ImportError, (text, shown): (&str, &str)) -> Error {
+    const HINT: &str =
+        "`drawloom workflow export` writes such files; a bare diagram is fine as well";
+    if matches!(error.problems.as_slice(), [one] if one.message == error.message) {
+        // It is about the file, and no line of the diagram is to blame.
+        return Error::new(Code::Data, format!("{shown}: {}", error.message)).hint(HINT);
+    }
     let json: Option<Value> = serde_json::from_str(text).ok();
     let inside = json.as_ref().map(|json| &json["workflow"]["mermaidSource"]);
     let (source, shown) = match inside.and_then(Value::as_str) {
@@ -264,8 +270,7 @@ fn unreadable(error: &flow::export::ImportError, (text, shown): (&str, &str)) ->
         ([], _) | ([_], false) => format!("{shown}: {}", error.message),
         _ => format!("{shown} cannot be imported\n{}", told.join("\n")),
     };
-    Error::new(Code::Data, message)
-        .hint("`drawloom workflow export` writes such files; a bare diagram is fine as well")
+    Error::new(Code::Data, message).hint(HINT)
 }
 
 fn stem(shown: &str) -> String {

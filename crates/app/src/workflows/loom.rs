@@ -1,13 +1,16 @@
 //! The loom: a project's database of runs, opened for starting, looking and steering.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use flow::Workflow;
 use flow::engine::{CallRow, Command, Event, RefusalKind, RunRow, Start, TaskRow};
 use flow::layers::{Asked, Prompted};
 use flow::{Deletion, RunId, Step, Store, StoreError, StoreErrorKind, TaskId, TextHash, Which};
 use serde_json::{Map, Value};
-use store::{Attempt, Postgres, Queries, RunCursor, RunFilter, Schedules, TaskFilter};
+use store::{
+    Attempt, KeptNotice, Outbox, Postgres, Queries, RunCursor, RunFilter, Schedules, TaskFilter,
+};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
@@ -17,10 +20,11 @@ use super::standing::{self, Standing};
 use super::token;
 use crate::ai::{Errand, Wish, model};
 use crate::executors::{Hands, Till, name_agent};
+use crate::notices::NoticeReaders;
 use crate::people::explained;
 use crate::tasks::bench;
 use crate::tasks::clock::SystemClock;
-use crate::worker::leader::Leader;
+use crate::worker::leader::{Leader, Never};
 use crate::worker::{self, Order, Until, Watcher};
 use crate::{Cancel, Code, Error, Project, Surroundings};
 
@@ -28,6 +32,10 @@ use crate::{Cancel, Code, Error, Project, Surroundings};
 const EVENTS_MAX: usize = 5_000;
 /// How many tasks of one run are listed.
 const TASKS_MAX: usize = 20_000;
+/// How often it is looked for notices to deliver.
+const NOTICES_LOOK: Duration = Duration::from_millis(500);
+/// How many times ten notices are delivered at most when a worker ends.
+const REST_MAX: usize = 100;
 /// How the newest run can be called.
 const LAST: &str = "last";
 
@@ -37,6 +45,7 @@ pub struct Loom {
     store: Arc<dyn Store>,
     database: Database,
     queries: Arc<dyn Queries>,
+    outbox: Arc<dyn Outbox>,
     schedules: Arc<dyn Schedules>,
     /// The server, where the database is on one.
     server: Option<Postgres>,
@@ -71,6 +80,7 @@ impl Loom {
         Ok(Loom {
             runtime,
             queries: database.queries(),
+            outbox: database.outbox(),
             schedules: database.schedules(),
             server: match &database {
                 Database::Server(server) => Some(server.clone()),
@@ -146,20 +156,64 @@ impl Loom {
         let (store, hands) = (Arc::clone(&self.store), Arc::clone(&self.hands));
         let queries = Arc::clone(&self.queries);
         let worker = worker::Worker::new((store, queries), hands, &leader, order);
+        let readers = NoticeReaders::of(&self.hands.project, &self.hands.surroundings);
         self.runtime.block_on(async {
             if matches!(order.until, Until::Settled(_)) {
-                return worker.work(watcher, cancel).await;
+                let ended = worker.work(watcher, cancel).await;
+                self.deliver_rest(&readers, &ended).await;
+                return ended;
             }
             let around = (&*self.hands.project, &self.hands.surroundings);
             let tending =
                 leader.tend_schedules(&*self.schedules, (&*self.store, &*self.queries), around);
-            tokio::select! {
+            let ended = tokio::select! {
                 // What is due is begun before it is seen that nothing is left to do.
                 biased;
                 never = tending => match never {},
+                never = self.tend_notices(&readers) => match never {},
                 ended = worker.work(watcher, cancel) => ended,
-            }
+            };
+            self.deliver_rest(&readers, &ended).await;
+            ended
         })
+    }
+
+    /// Delivers notices for as long as somebody works. What fails is tried again: whoever works uses the
+    /// same database and says so when it is gone.
+    async fn tend_notices(&self, readers: &NoticeReaders) -> Never {
+        loop {
+            let now_ms = self.schedules.now_ms();
+            let delivered = readers.deliver_due(&*self.outbox, &self.store, now_ms);
+            if delivered.await.unwrap_or(0) == 0 {
+                tokio::time::sleep(NOTICES_LOOK).await;
+            }
+        }
+    }
+
+    /// Tells of what happened last before a worker ends by itself; one that was asked to stop has no time.
+    async fn deliver_rest(&self, readers: &NoticeReaders, ended: &Result<worker::Ended, Error>) {
+        if matches!(ended, Err(_) | Ok(worker::Ended::Stopped { .. })) {
+            return;
+        }
+        for _ in 0..REST_MAX {
+            let now_ms = self.schedules.now_ms();
+            let delivered = readers.deliver_due(&*self.outbox, &self.store, now_ms);
+            if delivered.await.unwrap_or(0) == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Notices that were not delivered yet, in the order in which they were written.
+    pub fn notices(&self, max: usize) -> Result<Vec<KeptNotice>, Error> {
+        let listed = self.outbox.list_notices(max);
+        self.runtime.block_on(listed).map_err(explained)
+    }
+
+    /// Removes notices from the outbox.
+    pub fn acknowledge(&self, notices: &[u64]) -> Result<(), Error> {
+        let acknowledged = self.outbox.acknowledge_notices(notices);
+        self.runtime.block_on(acknowledged).map_err(explained)
     }
 
     /// Does something to a run or a task.

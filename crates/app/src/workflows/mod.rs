@@ -18,4 +18,4 @@ pub(crate) use reading::text_of;
 pub use reading::{Sheet, WORKFLOWS_DIR, names, read, read_text};
 pub use standing::Standing;
 pub(crate) use standing::of as standing_of;
-pub use store::{Attempt, AttemptEnd, RunCursor, RunFilter, TaskFilter};
+pub use store::{Attempt, AttemptEnd, KeptNotice, RunCursor, RunFilter, TaskFilter};

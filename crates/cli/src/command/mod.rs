@@ -15,6 +15,7 @@ pub(crate) mod index;
 pub(crate) mod init;
 pub(crate) mod kit;
 pub(crate) mod man;
+pub(crate) mod notices;
 pub(crate) mod plan;
 pub(crate) mod recipe;
 mod records;
@@ -51,6 +52,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Trouble> {
         Command::Runs(runs) => runs.run(&session),
         Command::Tasks(tasks) => tasks.run(&session),
         Command::Worker(worker) => worker.run(&session),
+        Command::Notices(notices) => notices.run(&session),
         Command::Database(database) => database.run(&session),
         Command::Users(users) => users.run(&session),
         Command::Agents(agents) => agents.run(&session),

@@ -176,6 +176,9 @@ pub(super) fn document(user: &User) -> Value {
         "isAgent": user.is_agent(),
         "agentPrompt": user.agent_prompt(),
         "revision": user.revision,
+        "created_ms": user.created_ms,
+        "updated_ms": user.updated_ms,
+        // The names of earlier versions.
         "createdMs": user.created_ms,
         "updatedMs": user.updated_ms,
     })

@@ -226,8 +226,12 @@ fn document(schedule: &Schedule) -> Value {
         "input": schedule.input,
         "isEnabled": schedule.is_enabled,
         "next": schedule.next_ms.map(|ms| app::schedules::written(ms, &schedule.time_zone)),
+        "next_ms": schedule.next_ms,
+        "created_ms": schedule.created_ms,
+        // The names of earlier versions end with `Ms`.
         "nextMs": schedule.next_ms,
         "last": last.map(|last| json!({
+            "due_ms": last.due_ms,
             "dueMs": last.due_ms,
             "run": last.outcome.as_ref().ok(),
             "error": last.outcome.as_ref().err(),
@@ -239,6 +243,7 @@ fn document(schedule: &Schedule) -> Value {
 fn firing(fired: &Fired) -> Value {
     json!({
         "slug": fired.slug.as_str(),
+        "due_ms": fired.firing.due_ms,
         "dueMs": fired.firing.due_ms,
         "run": fired.firing.outcome.as_ref().ok(),
         "error": fired.firing.outcome.as_ref().err(),

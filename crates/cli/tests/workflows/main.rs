@@ -47,5 +47,7 @@ mod killing;
 mod limits;
 mod listing;
 mod many;
+mod notifying;
 mod replies;
+mod showing;
 mod wrong;

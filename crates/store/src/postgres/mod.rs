@@ -4,6 +4,7 @@ mod claiming;
 mod fault;
 mod line;
 mod migrate;
+mod outbox;
 mod people;
 mod queries;
 mod schedules;

@@ -4,6 +4,7 @@ mod builds;
 mod fault;
 mod journal;
 mod migrate;
+mod outbox;
 mod people;
 mod plan;
 mod queries;
@@ -277,7 +278,11 @@ fn prepare(place: &Path) -> Result<()> {
     }
     let mode = Mode::from_raw_mode(found.st_mode);
     if mode.intersects(Mode::RWXG | Mode::RWXO) {
-        chmod(place, owner).map_err(|cause| Error::place(place, "protecting", cause))?;
+        match chmod(place, owner) {
+            // It belongs to another user, who has let us in: whom else they let in is theirs to say.
+            Ok(()) | Err(Errno::PERM) => {}
+            Err(cause) => return Err(Error::place(place, "protecting", cause)),
+        }
     }
     Ok(())
 }

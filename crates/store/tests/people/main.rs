@@ -16,6 +16,7 @@ mod place;
 
 mod attempts;
 mod interrupted;
+mod outbox;
 mod queries;
 mod schedules;
 mod sweeping;

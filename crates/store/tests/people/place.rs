@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agent::Clock;
-use store::{Options, People, Postgres, PostgresOptions, Queries, Schedules, Scrub};
+use store::{Options, Outbox, People, Postgres, PostgresOptions, Queries, Schedules, Scrub};
 use store::{Store, Tokens, Views};
 
 use crate::cluster::Cluster;
@@ -24,9 +24,9 @@ pub(crate) fn now_ms() -> u64 {
 }
 
 /// All the ports of a database.
-pub(crate) trait Database: People + Queries + Schedules + Views + Tokens {}
+pub(crate) trait Database: Outbox + People + Queries + Schedules + Views + Tokens {}
 
-impl<T: People + Queries + Schedules + Views + Tokens> Database for T {}
+impl<T: Outbox + People + Queries + Schedules + Views + Tokens> Database for T {}
 
 /// Where a database is.
 pub(crate) enum Place {

@@ -86,10 +86,9 @@ async fn a_worker_stops_at_once_when_a_newer_version_changes_the_tables() {
     write(&file(&place), "PRAGMA user_version = 99").await;
     let refused = loop {
         heard(&*store).await;
-        match claim(&*store).await {
-            Err(error) => break error,
-            // What was heard was the run that began.
-            Ok(_) => {}
+        // What was heard first was the run that began.
+        if let Err(error) = claim(&*store).await {
+            break error;
         }
     };
     assert_eq!(refused.kind, StoreErrorKind::TooNew, "{refused}");

@@ -85,7 +85,11 @@ impl Show {
             "\n{}\n",
             diagram.to_text(width(), &picture.statuses())
         );
-        text.push_str(&table::render(&story.rows(self.events)));
+        let rows = story.rows(self.events);
+        text.push_str(&match output::width() {
+            Some(width) => table::render_within(&rows, width),
+            None => table::render(&rows),
+        });
         let lines = story.lines(self.events);
         if !lines.is_empty() {
             let _ = write!(text, "\n{}\n", lines.join("\n"));

@@ -3,7 +3,7 @@
 use app::workflows::Loom;
 use clap::Args;
 use flow::Which;
-use flow::engine::{Answer as Given, Command, TaskRow};
+use flow::engine::{Answer as Given, Command, RunStatus, TaskRow};
 use serde_json::json;
 
 use super::list::waits_for_a_person;
@@ -64,7 +64,7 @@ impl Answer {
         let Some(answer) = answer else {
             let is_person = form == Form::Text && self.token.is_none() && output::has_person();
             return match is_person && ask(&loom, &task)? {
-                true => self.told(&task, form),
+                true => told(&loom, &task, form),
                 false => Err(Trouble::usage("there is no answer")
                     .hint("give one, or `--accept`, or `--fail WHY`")),
             };
@@ -84,22 +84,7 @@ impl Answer {
             Trouble::from(error).or_hint(format!("`drawloom tasks show {id}` shows how it stands"))
         };
         loom.execute(command).map_err(refused)?;
-        self.told(&task, form)
-    }
-
-    fn told(&self, task: &TaskRow, form: Form) -> Result<Exit, Trouble> {
-        let id = &task.id;
-        match form {
-            Form::Json => output::json(&json!({ "task": id, "did": "answered" }))?,
-            Form::Text => {
-                output::say(format!("{id} is answered"));
-                output::say(format!(
-                    "a worker goes on with the run, or `drawloom runs resume {} --wait`",
-                    id.run
-                ));
-            }
-        }
-        Ok(Exit::Done)
+        told(&loom, &task, form)
     }
 
     /// The task that is named, or the only one of the run that is.
@@ -139,4 +124,27 @@ impl Answer {
         let output = answer_value(session, &self.output)?;
         Ok(Some(Given::Done { output }))
     }
+}
+
+/// Says what the answer came to: the run goes on, or it has ended with it.
+fn told(loom: &Loom, task: &TaskRow, form: Form) -> Result<Exit, Trouble> {
+    let id = &task.id;
+    if form == Form::Json {
+        output::json(&json!({ "task": id, "did": "answered" }))?;
+        return Ok(Exit::Done);
+    }
+    output::say(format!("{id} is answered"));
+    let run = loom.run(&id.run)?;
+    output::say(match run.map(|run| run.status) {
+        Some(status) if status.is_terminal() => format!("the run is {}", status.name()),
+        Some(RunStatus::Paused) => format!(
+            "the run is paused; `drawloom runs show {}` shows why",
+            id.run
+        ),
+        _ => format!(
+            "a worker goes on with the run, or `drawloom runs resume {} --wait`",
+            id.run
+        ),
+    });
+    Ok(Exit::Done)
 }

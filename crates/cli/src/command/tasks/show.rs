@@ -3,10 +3,12 @@
 use app::workflows::{Attempt, Loom};
 use clap::Args;
 use flow::TaskId;
-use flow::engine::{CallRow, What};
+use flow::engine::{CallRow, TaskRow, TaskStatus, What};
 use flow::layers::joined;
 use serde_json::{Value, json};
 
+use super::list::waits_for_a_person;
+use crate::command::runs::when;
 use crate::command::workflow::{Keeping, how_to_answer};
 use crate::exit::{Exit, Trouble};
 use crate::live::shown;
@@ -46,9 +48,9 @@ impl Show {
             }))?;
             return Ok(Exit::Done);
         }
-        let mut text = match task.status.is_terminal() {
-            true => format!("{} is {}", task.id, task.status.name()),
-            false => format!(
+        let mut text = match waits_for_a_person(&task) {
+            false => standing(&task, session.surroundings.now_ms as u64),
+            true => format!(
                 "{}\nstatus {}",
                 how_to_answer(&loom, &task),
                 task.status.name()
@@ -135,6 +137,25 @@ fn called(row: &CallRow) -> String {
 fn indented(text: &str) -> String {
     let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
     lines.join("\n")
+}
+
+/// How a task stands that no person is asked for.
+fn standing(task: &TaskRow, now_ms: u64) -> String {
+    let status = task.status.name();
+    match (task.status, &task.lease) {
+        (TaskStatus::Pending, _) if task.ready_ms > now_ms => {
+            format!(
+                "{} is {status}, tried again at {}",
+                task.id,
+                when(task.ready_ms)
+            )
+        }
+        (TaskStatus::Pending, _) => format!("{} is {status}, for a worker", task.id),
+        (TaskStatus::InProgress, Some(lease)) => {
+            format!("{} is {status}, by {}", task.id, lease.worker)
+        }
+        _ => format!("{} is {status}", task.id),
+    }
 }
 
 fn document(attempt: &Attempt) -> Value {

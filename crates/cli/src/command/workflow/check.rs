@@ -71,9 +71,22 @@ impl Check {
             .as_ref()
             .map_or(0, |workflow| workflow.steps().len());
         output::say(match sheet.problems.len() {
-            0 => format!("{}: {steps} steps, fine", sheet.shown),
-            count => format!("{}: {steps} steps, fine, {count} warnings", sheet.shown),
+            0 => format!("{}: {}, fine", sheet.shown, counted(steps, "step")),
+            count => format!(
+                "{}: {}, fine, {}",
+                sheet.shown,
+                counted(steps, "step"),
+                counted(count, "warning")
+            ),
         });
         Ok(Exit::Done)
+    }
+}
+
+/// How many there are, with the word as it is for one or for several.
+fn counted(count: usize, word: &str) -> String {
+    match count {
+        1 => format!("1 {word}"),
+        _ => format!("{count} {word}s"),
     }
 }

@@ -18,7 +18,9 @@ pub(crate) enum Detail {
 /// An event as one line of JSON.
 pub(crate) fn event_json(event: &Event) -> Value {
     let mut line = json!({
-        "event": null, "run": event.run, "seq": event.seq, "atMs": event.at_ms,
+        "event": null, "run": event.run, "seq": event.seq,
+        // The second name is that of earlier versions.
+        "at_ms": event.at_ms, "atMs": event.at_ms,
     });
     if let (Some(line), Ok(Value::Object(mut fields))) =
         (line.as_object_mut(), serde_json::to_value(&event.what))
@@ -75,7 +77,8 @@ pub(crate) fn told(workflow: Option<&Workflow>, event: &Event, detail: Detail) -
             None => format!("{} is nobody's", name(workflow, task)),
         },
         What::GroupOpened { group, total } => {
-            format!("⧉ {}: {total} items", name(workflow, group))
+            let items = if *total == 1 { "item" } else { "items" };
+            format!("⧉ {}: {total} {items}", name(workflow, group))
         }
         // The step that failed has been told of.
         What::ItemEnded {
