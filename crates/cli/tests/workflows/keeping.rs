@@ -17,7 +17,8 @@ fn age(project: &Project, run: &str, days: i64) {
         let mut connection = SqliteConnection::connect(&address).await.unwrap();
         let aged = sqlx::query(
             "UPDATE workflow_runs SET created_ms = created_ms - $1, \
-             body = json_set(body, '$.ended_ms', (body ->> '$.ended_ms') - $1) WHERE id = $2",
+             body = json_set(body, '$.created_ms', (body ->> '$.created_ms') - $1, \
+             '$.ended_ms', (body ->> '$.ended_ms') - $1) WHERE id = $2",
         );
         let aged = aged.bind(days * DAY_MS).bind(run);
         let aged = aged.execute(&mut connection).await.unwrap();

@@ -13,7 +13,7 @@ use crate::error::{Error, Kind, Result};
 /// `DRWL`: tells our files from others' that are SQLite too.
 const APPLICATION_ID: i32 = 0x4452_574c;
 
-const STEPS: [(i64, &str, &str); 7] = [
+pub(super) const STEPS: [(i64, &str, &str); 7] = [
     (1, "agent", include_str!("migrations/0001_agent.sql")),
     (2, "builds", include_str!("migrations/0002_builds.sql")),
     (

@@ -77,15 +77,7 @@ impl Queries for Store {
             let texts = self.texts_of(filter).await?;
             let mut runs = Vec::new();
             for scan in RunScan::all(filter, after, texts, max) {
-                let sql = match scan.key {
-                    RunKey::Newest => runs_where!("body", ""),
-                    RunKey::Top => runs_where!("body", "is_top = 1 AND "),
-                    RunKey::Status(_) => runs_where!("body", "status = $6 AND "),
-                    RunKey::Workflow(..) => {
-                        runs_where!("body", "workflow = $6 AND status = $7 AND ")
-                    }
-                    RunKey::Tag(_) => tagged!("runs.body"),
-                };
+                let sql = list_runs_by(&scan.key);
                 let bodies = self
                     .texts(bind_scan(sqlx::query_scalar(sql), &scan))
                     .await?;
@@ -100,15 +92,7 @@ impl Queries for Store {
             let texts = self.texts_of(filter).await?;
             let mut counted = 0;
             for scan in RunScan::all(filter, None, texts, max) {
-                let sql = match scan.key {
-                    RunKey::Newest => runs_where!("id", ""),
-                    RunKey::Top => runs_where!("id", "is_top = 1 AND "),
-                    RunKey::Status(_) => runs_where!("id", "status = $6 AND "),
-                    RunKey::Workflow(..) => {
-                        runs_where!("id", "workflow = $6 AND status = $7 AND ")
-                    }
-                    RunKey::Tag(_) => tagged!("runs.id"),
-                };
+                let sql = count_runs_by(&scan.key);
                 let found = self
                     .texts(bind_scan(sqlx::query_scalar(sql), &scan))
                     .await?;
@@ -134,22 +118,7 @@ impl Queries for Store {
 
     fn list_tasks<'a>(&'a self, filter: &'a TaskFilter, max: usize) -> Kept<'a, Vec<TaskRow>> {
         Box::pin(async move {
-            let sql = match TaskKey::of(filter) {
-                TaskKey::Run => {
-                    tasks_where!(
-                        "body",
-                        "place >= $6 AND place < $7 AND is_active >= $8 AND ",
-                        "number"
-                    )
-                }
-                TaskKey::Active => tasks_where!("body", "is_active = 1 AND ", "number"),
-                TaskKey::Unfinished => tasks_where!(
-                    "body",
-                    "status IN ('failed', 'cancelled') AND status = $1 AND ",
-                    "number"
-                ),
-                TaskKey::All => tasks_where!("body", "", "number"),
-            };
+            let sql = list_tasks_by(TaskKey::of(filter));
             let bodies = self.texts(bind_tasks(sql, filter, max)).await?;
             self.rows_of(&bodies)
         })
@@ -157,22 +126,7 @@ impl Queries for Store {
 
     fn count_tasks<'a>(&'a self, filter: &'a TaskFilter, max: usize) -> Kept<'a, usize> {
         Box::pin(async move {
-            let sql = match TaskKey::of(filter) {
-                TaskKey::Run => {
-                    tasks_where!(
-                        "place",
-                        "place >= $6 AND place < $7 AND is_active >= $8 AND ",
-                        "number"
-                    )
-                }
-                TaskKey::Active => tasks_where!("place", "is_active = 1 AND ", "number"),
-                TaskKey::Unfinished => tasks_where!(
-                    "place",
-                    "status IN ('failed', 'cancelled') AND status = $1 AND ",
-                    "number"
-                ),
-                TaskKey::All => tasks_where!("place", "", "number"),
-            };
+            let sql = count_tasks_by(TaskKey::of(filter));
             Ok(self.texts(bind_tasks(sql, filter, max)).await?.len())
         })
     }
@@ -304,6 +258,131 @@ fn bind_tasks<'q>(sql: &'static str, filter: &TaskFilter, max: usize) -> Stateme
         Some(run) => {
             let (first, end) = columns::places(run);
             statement.bind(first).bind(end).bind(!filter.has_ended)
+        }
+    }
+}
+
+fn list_runs_by(key: &RunKey) -> &'static str {
+    match key {
+        RunKey::Newest => runs_where!("body", ""),
+        RunKey::Top => runs_where!("body", "is_top = 1 AND "),
+        RunKey::Status(_) => runs_where!("body", "status = $6 AND "),
+        RunKey::Workflow(..) => runs_where!("body", "workflow = $6 AND status = $7 AND "),
+        RunKey::Tag(_) => tagged!("runs.body"),
+    }
+}
+
+fn count_runs_by(key: &RunKey) -> &'static str {
+    match key {
+        RunKey::Newest => runs_where!("id", ""),
+        RunKey::Top => runs_where!("id", "is_top = 1 AND "),
+        RunKey::Status(_) => runs_where!("id", "status = $6 AND "),
+        RunKey::Workflow(..) => runs_where!("id", "workflow = $6 AND status = $7 AND "),
+        RunKey::Tag(_) => tagged!("runs.id"),
+    }
+}
+
+fn list_tasks_by(key: TaskKey) -> &'static str {
+    match key {
+        TaskKey::Run => tasks_where!(
+            "body",
+            "place >= $6 AND place < $7 AND is_active >= $8 AND ",
+            "number"
+        ),
+        TaskKey::Active => tasks_where!("body", "is_active = 1 AND ", "number"),
+        TaskKey::Unfinished => tasks_where!(
+            "body",
+            "status IN ('failed', 'cancelled') AND status = $1 AND ",
+            "number"
+        ),
+        TaskKey::All => tasks_where!("body", "", "number"),
+    }
+}
+
+fn count_tasks_by(key: TaskKey) -> &'static str {
+    match key {
+        TaskKey::Run => tasks_where!(
+            "place",
+            "place >= $6 AND place < $7 AND is_active >= $8 AND ",
+            "number"
+        ),
+        TaskKey::Active => tasks_where!("place", "is_active = 1 AND ", "number"),
+        TaskKey::Unfinished => tasks_where!(
+            "place",
+            "status IN ('failed', 'cancelled') AND status = $1 AND ",
+            "number"
+        ),
+        TaskKey::All => tasks_where!("place", "", "number"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::Connection as _;
+    use sqlx::sqlite::SqliteConnection;
+
+    use super::super::sweeping;
+    use super::*;
+
+    /// How SQLite would go about it, with the newest tables and no figures about them.
+    async fn plan(sql: &'static str) -> Vec<String> {
+        let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
+        for (_, _, step) in super::super::migrate::STEPS {
+            sqlx::raw_sql(step).execute(&mut connection).await.unwrap();
+        }
+        let explained = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"));
+        let mut asked = sqlx::query_as(explained);
+        for _ in 0..sql.matches('$').count() {
+            asked = asked.bind(None::<String>);
+        }
+        let rows: Vec<(i64, i64, i64, String)> = asked.fetch_all(&mut connection).await.unwrap();
+        rows.into_iter().map(|row| row.3).collect()
+    }
+
+    /// Whether a table is read from its begin to its end.
+    fn scans(step: &str) -> bool {
+        step.starts_with("SCAN ")
+            && !step.contains("USING")
+            && !step.contains("VIRTUAL TABLE")
+            && !step.contains("CONSTANT ROW")
+    }
+
+    #[tokio::test]
+    async fn lists_of_runs_are_read_from_an_index_in_its_order() {
+        let status = RunStatus::Failed;
+        for key in [
+            RunKey::Newest,
+            RunKey::Top,
+            RunKey::Status(status),
+            RunKey::Workflow("h".to_owned(), status),
+            RunKey::Tag("t".to_owned()),
+        ] {
+            for sql in [list_runs_by(&key), count_runs_by(&key)] {
+                let plan = plan(sql).await;
+                let is_fine = |step: &String| !scans(step) && !step.contains("TEMP B-TREE");
+                assert!(plan.iter().all(is_fine), "{key:?}: {plan:#?}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn lists_of_tasks_are_read_from_an_index() {
+        for key in [TaskKey::Run, TaskKey::Active, TaskKey::Unfinished] {
+            for sql in [list_tasks_by(key), count_tasks_by(key)] {
+                let plan = plan(sql).await;
+                assert!(!plan.iter().any(|step| scans(step)), "{key:?}: {plan:#?}");
+            }
+        }
+        // All there are, in the order in which they are: up to the limit, and without sorting.
+        let all = plan(list_tasks_by(TaskKey::All)).await;
+        assert_eq!(all, ["SCAN workflow_tasks"]);
+    }
+
+    #[tokio::test]
+    async fn runs_leave_without_a_look_at_the_others() {
+        for sql in sweeping::BY_PLACE.into_iter().chain(sweeping::BY_RUN) {
+            let plan = plan(sql).await;
+            assert!(!plan.iter().any(|step| scans(step)), "{sql}: {plan:#?}");
         }
     }
 }

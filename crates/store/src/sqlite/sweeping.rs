@@ -22,7 +22,7 @@ macro_rules! of_runs {
 }
 
 /// What leaves by the places of a run's tasks, and what leaves by the name of the run.
-const BY_PLACE: [&str; 3] = [
+pub(super) const BY_PLACE: [&str; 3] = [
     concat!(
         "DELETE FROM workflow_items WHERE \"group\" IN (",
         of_runs!("place || CASE visit WHEN 1 THEN '' ELSE '~' || visit END"),
@@ -39,7 +39,7 @@ const BY_PLACE: [&str; 3] = [
         ")"
     ),
 ];
-const BY_RUN: [&str; 6] = [
+pub(super) const BY_RUN: [&str; 6] = [
     "DELETE FROM workflow_timers WHERE run IN (SELECT value FROM json_each($1))",
     "DELETE FROM workflow_events WHERE run IN (SELECT value FROM json_each($1))",
     "DELETE FROM workflow_calls WHERE run IN (SELECT value FROM json_each($1))",

@@ -15,6 +15,7 @@ mod cluster;
 mod place;
 
 mod attempts;
+mod growth;
 mod interrupted;
 mod outbox;
 mod queries;
