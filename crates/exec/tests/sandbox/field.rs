@@ -13,6 +13,12 @@ pub(crate) const SECRET: &str = "s3cr3t-contents";
 /// Where fields are, for a user who may not write where the tests were built.
 pub(crate) const PLACE: &str = "DRAWLOOM_TEST_PLACE";
 
+/// The program that builds sandboxes, for a user who may not run the one that was built.
+pub(crate) const STAGES: &str = "DRAWLOOM_TEST_STAGES";
+
+/// How many kinds of sandbox have to hold.
+pub(crate) const KINDS: &str = "DRAWLOOM_TEST_KINDS";
+
 pub(crate) struct Field {
     _dir: tempfile::TempDir,
     /// Where the command runs.
@@ -89,7 +95,9 @@ impl Field {
 
 /// What holds here, with the program that this crate builds for its tests.
 pub(crate) fn probed() -> &'static Probe {
-    exec::sandbox::use_stages_of(env!("CARGO_BIN_EXE_sandbox-stages"));
+    let stages = std::env::var_os(STAGES).map(PathBuf::from);
+    let stages = stages.unwrap_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_sandbox-stages")));
+    exec::sandbox::use_stages_of(stages);
     exec::sandbox::probed()
 }
 
@@ -121,6 +129,11 @@ pub(crate) fn kinds() -> Vec<Requirement> {
     .map(|(_, requirement)| requirement)
     .collect();
     assert!(!kinds.is_empty(), "{}", probe.explain(Requirement::Auto));
+    // What holds for root holds for an ordinary user.
+    if let Some(count) = std::env::var_os(KINDS) {
+        let held = kinds.len().to_string();
+        assert_eq!(*held, *count, "{}", probe.explain(Requirement::Auto));
+    }
     kinds
 }
 

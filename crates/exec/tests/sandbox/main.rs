@@ -13,6 +13,7 @@
 mod field;
 
 mod network;
+mod ordinary;
 mod probing;
 mod processes;
 mod programs;

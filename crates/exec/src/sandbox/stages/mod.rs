@@ -160,7 +160,25 @@ fn leave_namespaces(plan: &SandboxPlan) -> Result<(), String> {
         write("uid_map", format!("{0} {0} 1", user.as_raw()))?;
         write("gid_map", format!("{0} {0} 1", group.as_raw()))?;
     }
-    nix::sched::unshare(flags).map_err(failed("making namespaces"))
+    nix::sched::unshare(flags).map_err(failed("making namespaces"))?;
+    hand_on_rights().map_err(failed("handing on capabilities"))
+}
+
+/// The rights of the new namespaces would end when another program is started, unless that is root's.
+/// The next stage needs two of them, and gives them up before it starts the command.
+fn hand_on_rights() -> rustix::io::Result<()> {
+    let mut sets = rustix::thread::capabilities(None)?;
+    let needed = [CapabilitySet::SYS_ADMIN, CapabilitySet::NET_ADMIN];
+    let handed_on = needed
+        .into_iter()
+        .filter(|right| sets.permitted.contains(*right));
+    let handed_on: Vec<CapabilitySet> = handed_on.collect();
+    sets.inheritable = handed_on.iter().copied().collect();
+    rustix::thread::set_capabilities(None, sets)?;
+    for right in handed_on {
+        rustix::thread::configure_capability_in_ambient_set(right, true)?;
+    }
+    Ok(())
 }
 
 /// Has the kernel kill this process when the one that started it dies.
