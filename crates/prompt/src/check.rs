@@ -51,10 +51,7 @@ impl TypedAnswers {
 pub fn check(question: &Question, value: &Value) -> Result<Value, Problem> {
     if value.is_null() {
         return match question.required {
-            true => Err(problem(
-                question,
-                Broken::new(Rule::Missing, "is missing. Answer it."),
-            )),
+            true => Err(problem(question, Broken::new(Rule::Missing, "is missing."))),
             false => Ok(Value::Null),
         };
     }
@@ -179,7 +176,7 @@ fn depth_exceeds(value: &Value, left: usize) -> bool {
 
 fn check_filled_in(question: &Question, value: &Value) -> Result<(), Broken> {
     if value.as_str() == Some(&question.placeholder()) {
-        let message = "still is the placeholder of the document. Replace it with the answer.";
+        let message = "still has the placeholder value. Replace it with the answer.";
         return Err(Broken::new(Rule::Placeholder, message));
     }
     Ok(())

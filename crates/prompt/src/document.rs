@@ -176,7 +176,10 @@ fn type_hint(question: &Question) -> String {
         AnswerKind::Number => "a number",
         AnswerKind::List => "a JSON array",
     };
-    hint.to_owned()
+    match question.items.words() {
+        Some(count) => format!("{hint}: {count}"),
+        None => hint.to_owned(),
+    }
 }
 
 /// What may follow a fence: one word, whatever the template calls its language.

@@ -25,6 +25,8 @@ impl Broken {
 /// guardrails.
 pub(crate) fn typed(question: &Question, value: &Value) -> Result<Value, Broken> {
     let typed = of_kind(question, value)?;
+    check_items(question, &typed)?;
+    check_not_empty(question, &typed)?;
     guardrails::check(question, value, &typed)?;
     Ok(typed)
 }
@@ -44,6 +46,49 @@ fn of_kind(question: &Question, value: &Value) -> Result<Value, Broken> {
     };
     check_schema(question, &typed)?;
     Ok(typed)
+}
+
+/// An empty text is no answer to a question that wants one.
+fn check_not_empty(question: &Question, typed: &Value) -> Result<(), Broken> {
+    let is_written = matches!(
+        question.kind,
+        AnswerKind::Any | AnswerKind::Text | AnswerKind::Code { .. }
+    );
+    // A schema or a length that allows nothing is a rule of the author's own.
+    let is_ruled = question.schema.is_some() || question.guardrails.length_min.is_some();
+    match typed {
+        Value::String(text)
+            if is_written && question.required && !is_ruled && text.trim().is_empty() =>
+        {
+            let message = "is empty. Answer it, or make the question optional (`required: false`).";
+            Err(Broken::new(Rule::Missing, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_items(question: &Question, typed: &Value) -> Result<(), Broken> {
+    let (rule, Value::Array(items)) = (
+        match question.kind {
+            AnswerKind::Pick { .. } => Rule::Pick,
+            AnswerKind::List => Rule::List,
+            _ => return Ok(()),
+        },
+        typed,
+    ) else {
+        return Ok(());
+    };
+    let count = items.len() as u64;
+    let least = question.items.least(question.required);
+    if count >= least && question.items.max.is_none_or(|max| count <= max) {
+        return Ok(());
+    }
+    let wanted = question
+        .items
+        .words()
+        .unwrap_or_else(|| "at least 1".to_owned());
+    let message = format!("must have {wanted} of them, but has {count}.");
+    Err(Broken::new(rule, message))
 }
 
 /// `must be X, but is Y.`
@@ -105,25 +150,29 @@ fn check_json(question: &Question, value: &Value) -> Result<Value, Broken> {
     }
 }
 
+/// Strict, as the JSON Schema that goes out with the question is.
 fn check_boolean(value: &Value) -> Result<Value, Broken> {
-    let word = value.as_str().map(|word| word.trim().to_lowercase());
-    match (value, word.as_deref()) {
-        (Value::Bool(_), _) => Ok(value.clone()),
-        (_, Some("true" | "yes")) => Ok(Value::Bool(true)),
-        (_, Some("false" | "no")) => Ok(Value::Bool(false)),
+    match value {
+        Value::Bool(_) => Ok(value.clone()),
         _ => must_be(Rule::Boolean, "true or false", value),
     }
 }
 
 fn check_number(value: &Value) -> Result<Value, Broken> {
-    let number = match value {
-        Value::Number(number) => Some(number.clone()),
-        Value::String(written) => written.trim().parse::<Number>().ok(),
+    match value {
+        Value::Number(_) => Ok(value.clone()),
+        _ => must_be(Rule::Number, "a number", value),
+    }
+}
+
+/// What a word means where no JSON is written: on a terminal, in a reply to a single question.
+pub(crate) fn from_word(kind: &AnswerKind, word: &str) -> Option<Value> {
+    let word = word.trim().trim_end_matches('.').to_lowercase();
+    match (kind, word.as_str()) {
+        (AnswerKind::Boolean, "true" | "yes") => Some(Value::Bool(true)),
+        (AnswerKind::Boolean, "false" | "no") => Some(Value::Bool(false)),
+        (AnswerKind::Number, number) => number.parse::<Number>().ok().map(Value::Number),
         _ => None,
-    };
-    match number {
-        Some(number) => Ok(Value::Number(number)),
-        None => must_be(Rule::Number, "a number", value),
     }
 }
 

@@ -30,4 +30,4 @@ pub use error::Error;
 pub use guardrails::{Guardrails, Syntax};
 pub use nearest::{nearest, suggestion};
 pub use problem::{Problem, Rule};
-pub use questionnaire::{AnswerKind, Question, Questionnaire, RequestId, Source};
+pub use questionnaire::{AnswerKind, ItemCount, Question, Questionnaire, RequestId, Source};

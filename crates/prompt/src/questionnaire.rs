@@ -121,6 +121,32 @@ impl AnswerKind {
     }
 }
 
+/// How many items an answer may have. Without a minimum a required answer has at least one: an empty
+/// list is no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ItemCount {
+    pub min: Option<u64>,
+    pub max: Option<u64>,
+}
+
+impl ItemCount {
+    /// The least that is taken.
+    pub fn least(self, required: bool) -> u64 {
+        self.min.unwrap_or(u64::from(required))
+    }
+
+    /// `exactly 2`, `at least 1`, `1 to 3`; nothing where any number will do.
+    pub fn words(self) -> Option<String> {
+        match (self.min, self.max) {
+            (Some(min), Some(max)) if min == max => Some(format!("exactly {min}")),
+            (Some(min), Some(max)) => Some(format!("{min} to {max}")),
+            (Some(min), None) => Some(format!("at least {min}")),
+            (None, Some(max)) => Some(format!("at most {max}")),
+            (None, None) => None,
+        }
+    }
+}
+
 /// One question. Texts are tidied when the question is asked: see [`Questionnaire::ask`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
@@ -132,6 +158,8 @@ pub struct Question {
     pub examples: Vec<String>,
     pub kind: AnswerKind,
     pub schema: Option<Value>,
+    /// How many items a `pick` or a `list` has.
+    pub items: ItemCount,
     /// What a written answer must keep to beyond its kind.
     pub guardrails: Guardrails,
     /// How many more times whoever answers is asked, when the answer is wrong; absent when the
@@ -153,6 +181,7 @@ impl Question {
             examples: Vec::new(),
             kind: AnswerKind::default(),
             schema: None,
+            items: ItemCount::default(),
             guardrails: Guardrails::default(),
             retries: None,
             required: true,
@@ -189,6 +218,7 @@ impl Question {
             (self.examples == other.examples, "list of examples"),
             (self.kind == other.kind, "kind of answer"),
             (self.schema == other.schema, "schema"),
+            (self.items == other.items, "number of items"),
             (self.guardrails == other.guardrails, "list of guardrails"),
             (self.required == other.required, "`required`"),
         ]

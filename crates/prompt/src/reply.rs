@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::limits::{ANSWERS_MAX, REPLY_BYTES_MAX, REPLY_STARTS_MAX};
 use crate::questionnaire::{AnswerKind, Question, Questionnaire};
 use crate::strict::{self, Fault};
-use crate::{fence, text};
+use crate::{fence, kinds, text};
 use serde_json::{Map, Value};
 
 /// Reads a reply that answers a whole questionnaire.
@@ -49,7 +49,10 @@ pub fn read_one(reply: &str, question: &Question) -> Result<Value, Error> {
             _ => Value::from(reply),
         },
         AnswerKind::Boolean | AnswerKind::Number | AnswerKind::Select { .. } => {
-            json_in(reply).unwrap_or_else(|| Value::from(reply))
+            let value = json_in(reply).unwrap_or_else(|| Value::from(reply));
+            let word = value.as_str().map(str::to_owned);
+            word.and_then(|word| kinds::from_word(&question.kind, &word))
+                .unwrap_or(value)
         }
         // A string is left as it was written: the check looks for JSON inside it.
         _ => match json_in(reply).or_else(|| structure_in(reply)) {
@@ -63,6 +66,21 @@ pub fn read_one(reply: &str, question: &Question) -> Result<Value, Error> {
             problems: vec![problem],
         }),
     }
+}
+
+/// The text that a program wrapped into a report of its own: `claude -p --output-format json` prints one
+/// object with the reply under `result`, `stream-json` a line for each event and such an object last.
+pub fn unwrapped(text: &str) -> Option<String> {
+    let trimmed = text.trim();
+    let whole = trimmed.starts_with(['{', '[']).then_some(trimmed)?;
+    let report = match serde_json::from_str(whole) {
+        Ok(Value::Array(events)) => events.last()?.clone(),
+        Ok(report) => report,
+        Err(_) => serde_json::from_str(whole.lines().last()?).ok()?,
+    };
+    let is_report = report.get("type").and_then(Value::as_str) == Some("result");
+    let result = report.get("result").filter(|_| is_report)?;
+    result.as_str().map(str::to_owned)
 }
 
 /// The one corrective turn: what was wrong, and what to send instead.

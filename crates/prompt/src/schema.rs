@@ -47,7 +47,22 @@ pub(crate) fn violations(validator: &Validator, value: &Value) -> Vec<String> {
 
 /// The schema an answer to this question must match, with the prompt as its description.
 pub(crate) fn of_question(question: &Question) -> Value {
-    let implied = of_kind(&question.kind);
+    let mut implied = of_kind(&question.kind);
+    // An empty text is no answer, unless a rule of the author's own allows it.
+    let is_text = matches!(question.kind, AnswerKind::Text | AnswerKind::Code { .. });
+    let is_ruled = question.schema.is_some() || question.guardrails.length_min.is_some();
+    if is_text && question.required && !is_ruled {
+        implied.insert("pattern".to_owned(), json!("\\S"));
+    }
+    if matches!(question.kind, AnswerKind::Pick { .. } | AnswerKind::List) {
+        let least = question.items.least(question.required);
+        if least > 0 {
+            implied.insert("minItems".to_owned(), json!(least));
+        }
+        if let Some(max) = question.items.max {
+            implied.insert("maxItems".to_owned(), json!(max));
+        }
+    }
     let mut schema = match (&question.schema, implied.is_empty()) {
         (None, _) => implied,
         (Some(Value::Object(own)), true) => own.clone(),

@@ -241,7 +241,11 @@ fn each_kind_has_its_schema() {
             Some(&json!(true)),
             json!({ "allOf": [true] }),
         ),
-        (AnswerKind::Text, None, json!({ "type": "string" })),
+        (
+            AnswerKind::Text,
+            None,
+            json!({ "type": "string", "pattern": "\\S" }),
+        ),
         (
             AnswerKind::Text,
             Some(&own),
@@ -250,11 +254,15 @@ fn each_kind_has_its_schema() {
         (
             AnswerKind::Code { language: None },
             None,
-            json!({ "type": "string" }),
+            json!({ "type": "string", "pattern": "\\S" }),
         ),
         (AnswerKind::Boolean, None, json!({ "type": "boolean" })),
         (AnswerKind::Number, None, json!({ "type": "number" })),
-        (AnswerKind::List, None, json!({ "type": "array" })),
+        (
+            AnswerKind::List,
+            None,
+            json!({ "type": "array", "minItems": 1 }),
+        ),
         (
             AnswerKind::Select { from: from.clone() },
             None,
@@ -263,7 +271,7 @@ fn each_kind_has_its_schema() {
         (
             AnswerKind::Pick { from: from.clone() },
             None,
-            json!({ "type": "array", "items": { "enum": ["a", "b"] }, "uniqueItems": true }),
+            json!({ "type": "array", "items": { "enum": ["a", "b"] }, "uniqueItems": true, "minItems": 1 }),
         ),
         (
             AnswerKind::Order { from },
@@ -302,7 +310,7 @@ fn the_schema_of_all_answers_agrees_with_the_checks() {
     let right = json!({
         "$request": questionnaire.request_id(),
         "mainFields": ["name"], "readme": "x", "columns": [1], "title": "t", "paged": true,
-        "style": 3, "parts": ["card"], "order": [3, "card", "a`b"], "limit": null, "tags": [],
+        "style": 3, "parts": ["card"], "order": [3, "card", "a`b"], "limit": null, "tags": ["t"],
         "tree": { "id": 1, "next": { "id": 2 } }, "other tree": { "id": 1 },
     });
     let mut cases = vec![(right.clone(), true)];
@@ -316,6 +324,12 @@ fn the_schema_of_all_answers_agrees_with_the_checks() {
         ("columns", json!([1, 2, 3, 4, 5, 6]), false),
         ("tree", json!({ "id": 1, "next": {} }), false),
         ("paged", json!([]), false),
+        ("paged", json!("yes"), false),
+        ("limit", json!("5"), false),
+        ("tags", json!([]), false),
+        ("parts", json!([]), false),
+        ("title", json!(""), false),
+        ("title", json!(" \n"), false),
     ] {
         let mut changed = right.clone();
         changed[key] = value;

@@ -141,14 +141,14 @@ fn keys_must_be_exactly_those_asked_for() {
         (
             "{}",
             "The answers in the reply do not fit the questions:\n\
-            - Answer `fields` (asked at card.jig:3) is missing. Answer it.\n\
-            - Answer `code` (asked at card.jig:3) is missing. Answer it.",
+            - Answer `fields` (asked at card.jig:3) is missing.\n\
+            - Answer `code` (asked at card.jig:3) is missing.",
         ),
         (
             r#"{"fields": 1, "cod": "x"}"#,
             "The answers in the reply do not fit the questions:\n\
             - Answer `cod` is not asked for. Did you mean `code`?\n\
-            - Answer `code` (asked at card.jig:3) is missing. Answer it.",
+            - Answer `code` (asked at card.jig:3) is missing.",
         ),
         (
             r#"{"fields": 1, "code": 2, "note": ["x"]}"#,
@@ -199,7 +199,9 @@ fn a_reply_to_one_question_is_the_answer_itself() {
         (AnswerKind::Any, "```json\n[1,]\n```", json!([1])),
         (AnswerKind::Json, "The list is [1, 2].", json!([1, 2])),
         (AnswerKind::Json, "\"[1]\"", json!("\"[1]\"")),
-        (AnswerKind::Boolean, "Yes", json!("Yes")),
+        (AnswerKind::Boolean, "Yes", json!(true)),
+        (AnswerKind::Boolean, "No.", json!(false)),
+        (AnswerKind::Number, " -3 ", json!(-3)),
         (AnswerKind::Boolean, "false", json!(false)),
         (AnswerKind::Number, "12", json!(12)),
         (select(), "card", json!("card")),
@@ -227,6 +229,29 @@ fn a_reply_to_one_question_is_the_answer_itself() {
     );
 }
 
+#[test]
+fn a_report_of_claude_is_unwrapped() {
+    let report = |reply: &str| json!({"type": "result", "is_error": false, "result": reply, "total_cost_usd": 0.1});
+    let reply = "```json\n{\"k\": 1}\n```";
+    assert_eq!(
+        prompt::reply::unwrapped(&report(reply).to_string()).unwrap(),
+        reply
+    );
+    let events = json!([{"type": "system"}, report("x")]);
+    assert_eq!(prompt::reply::unwrapped(&events.to_string()).unwrap(), "x");
+    let lines = format!("{}\n{}\n", json!({"type": "system"}), report("y"));
+    assert_eq!(prompt::reply::unwrapped(&lines).unwrap(), "y");
+    for other in [
+        "",
+        "plain",
+        "{\"result\": \"x\"}",
+        "{\"type\": \"result\", \"result\": 1}",
+        "[1]",
+    ] {
+        assert_eq!(prompt::reply::unwrapped(other), None, "{other}");
+    }
+}
+
 proptest! {
     #[test]
     fn reading_a_reply_never_panics(text in any::<String>()) {
@@ -245,7 +270,7 @@ proptest! {
 
     #[test]
     fn answers_survive_prose_and_fences(
-        code in any::<String>(),
+        code in ".*[a-z].*",
         fields in proptest::collection::vec(any::<String>(), 0..4),
         before in "[a-z {}.\n]{0,40}",
         after in "[a-z {}.\n]{0,40}",

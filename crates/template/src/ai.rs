@@ -136,6 +136,7 @@ impl Activation {
         if let Some((options, format)) = block.output {
             question.format = format;
             question.schema = options.schema;
+            question.items = options.items;
             question.required = options.required;
             question.kind = options.kind;
         }

@@ -74,7 +74,9 @@ fn dedent_body(tag: &mut Tag<'_>, columns: usize) {
             dedent_by(&mut tag.children, columns + added);
         }
         // The component's output is moved to its tag's column as a whole, so its slots start at 0.
-        TagKind::Component | TagKind::Custom(_) | TagKind::Slot => {
+        // What an AI tag says is a text of its own: its lines start where its first one does, whatever
+        // several lines an expression in it prints.
+        TagKind::Component | TagKind::Custom(_) | TagKind::Slot | TagKind::AiPart(_) => {
             let first = first_indent(&tag.children);
             dedent_by(&mut tag.children, first);
         }

@@ -3,18 +3,21 @@
 use std::rc::Rc;
 
 use expr::{Context, Value};
-use prompt::AnswerKind;
+use prompt::{AnswerKind, ItemCount};
 
 /// The options `@ai` takes.
 pub(crate) const AI_KEYS: &[&str] = &["key"];
 /// The options `@output` takes.
-const OUTPUT_KEYS: &[&str] = &["key", "type", "from", "schema", "language", "required"];
+const OUTPUT_KEYS: &[&str] = &[
+    "key", "type", "from", "schema", "language", "required", "min", "max",
+];
 
 /// What the options say.
 pub(crate) struct Options {
     pub(crate) key: Option<Rc<str>>,
     pub(crate) kind: AnswerKind,
     pub(crate) schema: Option<serde_json::Value>,
+    pub(crate) items: ItemCount,
     pub(crate) required: bool,
 }
 
@@ -31,6 +34,7 @@ impl Default for Options {
             key: None,
             kind: AnswerKind::Any,
             schema: None,
+            items: ItemCount::default(),
             required: true,
         }
     }
@@ -145,7 +149,38 @@ pub(crate) fn read_output(
         },
         None => AnswerKind::Any,
     };
+    options.items = ItemCount {
+        min: count(&object, "min")?,
+        max: count(&object, "max")?,
+    };
+    let counts = matches!(options.kind, AnswerKind::Pick { .. } | AnswerKind::List);
+    if options.items != ItemCount::default() && !counts {
+        let message = "`min` and `max` count the items of type 'pick' or 'list'";
+        return Err(Refused::new(message).hint("use a `schema` for other kinds"));
+    }
+    if let (Some(min), Some(max)) = (options.items.min, options.items.max)
+        && min > max
+    {
+        return Err(Refused::new(format!(
+            "`min` {min} is greater than `max` {max}"
+        )));
+    }
     Ok(options)
+}
+
+/// A number of items.
+fn count(object: &expr::Object, name: &str) -> Result<Option<u64>, Refused> {
+    match object.get(name) {
+        None | Some(Value::Undefined) => Ok(None),
+        Some(Value::Number(number)) if number >= 0.0 && number.fract() == 0.0 => {
+            // Far beyond any list that is allowed.
+            Ok(Some(number.min(f64::from(u32::MAX)) as u64))
+        }
+        Some(other) => {
+            let message = format!("`{name}` is a {}, not a number of items", other.type_of());
+            Err(Refused::new(message))
+        }
+    }
 }
 
 /// An answer as it is printed: text as it is, anything with structure as JSON.

@@ -6,8 +6,8 @@ use super::Parser;
 use super::names::quoted;
 use crate::error::Fault;
 use crate::node::{Ai, Code, Node, Part};
-use crate::tags::AiPart;
-use crate::token::{Source, Tag};
+use crate::tags::{AiPart, TagKind};
+use crate::token::{Source, Tag, Token};
 
 impl Parser<'_> {
     pub(super) fn ai(&mut self, mut tag: Tag<'_>) -> Result<Node, Fault> {
@@ -17,6 +17,10 @@ impl Parser<'_> {
                 .hint("end the first one with @end"));
         }
         let key = self.options(&tag.argument)?;
+        if key.is_none() && !names_key(&tag.children) {
+            let fault = Fault::new("E_AI_KEY_MISSING", "this @ai block has no key", tag.at());
+            return Err(fault.hint("write @ai('key'), or @output({ key: 'key' }) inside it"));
+        }
         self.note_key(&tag.argument.text);
         let placing = self.placing(&tag);
         let at = tag.at();
@@ -98,6 +102,20 @@ impl Parser<'_> {
     }
 }
 
+/// Whether a tag inside may name the key.
+fn names_key(tokens: &[Token<'_>]) -> bool {
+    tokens.iter().any(|token| match token {
+        Token::Tag(tag) => match tag.kind {
+            TagKind::AiPart(AiPart::Output) => !tag.argument.text.trim().is_empty(),
+            TagKind::AiPart(_) => false,
+            // What is included or rendered by a component is not known yet.
+            TagKind::Include | TagKind::IncludeIf | TagKind::Component | TagKind::Custom(_) => true,
+            _ => names_key(&tag.children),
+        },
+        _ => false,
+    })
+}
+
 fn orphan_part(tag: &Tag<'_>, part: AiPart) -> Fault {
     let code = match part {
         AiPart::Context => "E_ORPHAN_CONTEXT_TAG",
@@ -107,4 +125,5 @@ fn orphan_part(tag: &Tag<'_>, part: AiPart) -> Fault {
     };
     let message = format!("@{} belongs inside @ai", part.name());
     Fault::new(code, message, tag.at())
+        .hint("a tag stands alone on its line: `@ai(…)` after other text is text")
 }
