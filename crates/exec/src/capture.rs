@@ -33,6 +33,11 @@ impl Capture {
         self.omitted += (skipped + dropped) as u64;
     }
 
+    /// How many bytes came, kept or not.
+    pub(crate) fn total(&self) -> u64 {
+        (self.head.len() + self.tail.len()) as u64 + self.omitted
+    }
+
     /// The bytes, with a line in place of what is missing; and whether
     /// something is.
     pub(crate) fn finish(self) -> (Vec<u8>, bool) {

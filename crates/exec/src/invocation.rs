@@ -13,6 +13,8 @@ use crate::sandbox::Sandbox;
 pub const TIMEOUT_DEFAULT: Duration = Duration::from_secs(600);
 /// How much of each output stream is kept when nobody says otherwise.
 pub const OUTPUT_BYTES_MAX: usize = 1024 * 1024;
+/// A command that prints more than this on one stream is stopped, when nobody says otherwise.
+pub const OUTPUT_BYTES_STOP: u64 = 1024 * 1024 * 1024;
 /// Variables by which coding agents mark the commands they run. Some programs
 /// refuse to start or behave differently when they see one; pass this to
 /// [`Env::remove_all`] where a command shall run as if the user had typed it.
@@ -28,6 +30,7 @@ pub struct Invocation {
     pub(crate) stdin: Option<Vec<u8>>,
     pub(crate) timeout: Duration,
     pub(crate) output_bytes_max: usize,
+    pub(crate) output_bytes_stop: u64,
     pub(crate) cancel: Option<Cancel>,
     pub(crate) sandbox: Option<Sandbox>,
 }
@@ -49,9 +52,17 @@ impl Invocation {
             stdin: None,
             timeout: TIMEOUT_DEFAULT,
             output_bytes_max: OUTPUT_BYTES_MAX,
+            output_bytes_stop: OUTPUT_BYTES_STOP,
             cancel: None,
             sandbox: None,
         }
+    }
+
+    /// More bytes than this on one stream, kept or not, end the command.
+    #[must_use]
+    pub fn output_bytes_stop(mut self, bytes: u64) -> Self {
+        self.output_bytes_stop = bytes;
+        self
     }
 
     /// One more argument.

@@ -27,7 +27,9 @@ pub mod sandbox;
 
 pub use environment::{AGENT_VARIABLES, Env, Inherit, SECRET_MARKS};
 pub use error::{Error, ErrorKind};
-pub use invocation::{AGENT_MARKERS, Cancel, Invocation, OUTPUT_BYTES_MAX, TIMEOUT_DEFAULT, shell};
+pub use invocation::{
+    AGENT_MARKERS, Cancel, Invocation, OUTPUT_BYTES_MAX, OUTPUT_BYTES_STOP, TIMEOUT_DEFAULT, shell,
+};
 pub use lookup::{home_of_user, which};
 pub use outcome::{Outcome, Status, Stream};
 pub use run::{DRAIN_MAX, KILL_GRACE, KILL_WAIT_MAX, LINE_BYTES_MAX, run, run_observed};

@@ -32,6 +32,8 @@ pub enum Status {
     TimedOut,
     /// By us, because somebody asked for it.
     Cancelled,
+    /// By us, because it printed more than it may.
+    Flooded,
 }
 
 /// One of the two output streams.
@@ -69,7 +71,7 @@ impl Status {
     pub fn code(self) -> Option<i32> {
         match self {
             Self::Exited(code) => Some(code),
-            Self::Signaled(_) | Self::TimedOut | Self::Cancelled => None,
+            Self::Signaled(_) | Self::TimedOut | Self::Cancelled | Self::Flooded => None,
         }
     }
 }
@@ -82,6 +84,7 @@ impl fmt::Display for Status {
             Self::Signaled(signal) => write!(f, "was ended by signal {signal}"),
             Self::TimedOut => f.write_str("did not end in time and was stopped"),
             Self::Cancelled => f.write_str("was cancelled"),
+            Self::Flooded => f.write_str("printed more than it may and was stopped"),
         }
     }
 }

@@ -149,6 +149,7 @@ fn follow(talk: &mut Talk<'_>, watch: &mut Watch<'_>) -> io::Result<()> {
     let mut tick = TICK_MIN;
     loop {
         talk.exchange(if talk.is_silent() { tick } else { TICK_MAX })?;
+        watch.flooded = talk.bytes() > watch.invocation.output_bytes_stop;
         watch.look()?;
         if watch.is_over(talk.is_silent()) {
             return Ok(());
@@ -201,6 +202,12 @@ impl<'i> Talk<'i> {
             ],
             observer,
         })
+    }
+
+    /// How much the busier of the two outputs has printed.
+    fn bytes(&self) -> u64 {
+        let totals = self.outputs.iter().map(|output| output.capture.total());
+        totals.max().unwrap_or(0)
     }
 
     /// Whether both outputs have ended.
@@ -311,6 +318,8 @@ struct Watch<'i> {
     started: Instant,
     /// Why it was asked to end, and when.
     stopped: Option<(Status, Instant)>,
+    /// It has printed more than it may.
+    flooded: bool,
     killed: bool,
     gone: bool,
     gone_since: Option<Instant>,
@@ -323,6 +332,7 @@ impl<'i> Watch<'i> {
             group: i32::try_from(child.id()).ok().and_then(Pid::from_raw),
             started,
             stopped: None,
+            flooded: false,
             killed: false,
             gone: false,
             gone_since: None,
@@ -341,6 +351,8 @@ impl<'i> Watch<'i> {
             Some(Status::Cancelled)
         } else if now.duration_since(self.started) >= self.invocation.timeout {
             Some(Status::TimedOut)
+        } else if self.flooded {
+            Some(Status::Flooded)
         } else {
             None
         };

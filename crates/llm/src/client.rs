@@ -288,7 +288,7 @@ impl Client {
                 let mut error = Error::new(
                     Code::TransportFailed,
                     format!("{who} sent something that is not an answer of its API ({why})"),
-                    "Check `ai.provider` and `ai.base_url`: this address speaks another language.",
+                    "Check `ai.provider` and `ai.base_url`: this address does not look like that provider's API.",
                 );
                 error.side = Side::Provider;
                 error

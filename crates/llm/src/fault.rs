@@ -290,7 +290,7 @@ fn rate_limited(who: &str) -> Error {
     Error::passing(
         Code::RateLimited,
         format!("{who} limits the rate of requests"),
-        "Wait a little and run it again, or ask less at once.",
+        "Run it again later, or ask less at once.",
     )
 }
 

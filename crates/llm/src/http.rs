@@ -172,10 +172,10 @@ impl Http {
         let mut error = Error::passing(
             Code::ProviderUnavailable,
             format!(
-                "{} did not answer in time (limit `{limit}` = {value})",
+                "{} did not answer in time (`{limit}` = {value} ms)",
                 self.who
             ),
-            "Run it again later, ask for a shorter answer, or raise the limit.",
+            "Run it again later, ask for a shorter answer, or raise `ai.timeout_ms`.",
         );
         error.again = again;
         error

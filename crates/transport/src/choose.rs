@@ -303,7 +303,7 @@ impl Chooser<'_> {
         let provider_set = self.setup.provider.is_some();
         if self.setup.mode == Mode::Auto && provider_set && !matches!(way, Way::Api(_)) {
             warnings.push(format!(
-                "`ai.provider` is set, but {}; it is not asked.",
+                "`ai.provider` is set, but {}, so the provider is skipped.",
                 self.key_names(provider)
             ));
         }

@@ -30,6 +30,8 @@ pub(crate) const LOG_LINES_MAX: usize = 1_000;
 pub struct Words {
     pub program: String,
     pub arguments: Vec<String>,
+    /// A word looks like JSON whose quotes were taken off with the others.
+    pub lost_quotes: bool,
 }
 
 /// A command and how it is run.
@@ -60,11 +62,20 @@ pub(crate) fn split(line: &str, key: &str) -> Result<Words> {
             "Write the program first, for instance `claude -p {prompt}`.",
         ));
     }
+    let arguments: Vec<String> = words.collect();
+    let is_bare = |word: &String| {
+        let word = word.replace(PLACEHOLDER, "");
+        word.starts_with('{') && word.ends_with('}') && word.contains(':') && !word.contains('"')
+    };
     Ok(Words {
         program,
-        arguments: words.collect(),
+        lost_quotes: line.contains('"') && arguments.iter().any(is_bare),
+        arguments,
     })
 }
+
+/// A command may print this many times what is kept of its output; what is more is a flood.
+const FLOOD_FACTOR: u64 = 64;
 
 pub(crate) struct Command {
     plan: CommandPlan,
@@ -95,7 +106,7 @@ impl Command {
         let mut left = corrections;
         loop {
             let outcome = self.run(&prompt, observer)?;
-            let text = outcome.stdout_text();
+            let text = said(&outcome);
             let why = match reply::read(&text, request.questionnaire) {
                 Ok(answers) => return Ok(answers),
                 Err(why) if left == 0 => {
@@ -137,7 +148,7 @@ impl Command {
         let mut left = corrections;
         loop {
             let outcome = self.run(&prompt, observer)?;
-            let text = outcome.stdout_text();
+            let text = said(&outcome);
             let why = match reply::read_one(&text, question) {
                 Ok(value) => return Ok(Some(value)),
                 Err(prompt::Error::ReplyEmpty) if !question.required => return Ok(None),
@@ -189,6 +200,7 @@ impl Command {
             .env(Env::default().remove_all(AGENT_MARKERS))
             .timeout(self.plan.timeout)
             .output_bytes_max(self.plan.output_bytes_max)
+            .output_bytes_stop(self.plan.output_bytes_max as u64 * FLOOD_FACTOR)
             .cancel(self.cancel.clone());
         match filled_in(&words.arguments, prompt) {
             Passed::Argument(arguments) => invocation.args(arguments),
@@ -206,6 +218,11 @@ impl Command {
             Status::TimedOut => format!(
                 "Raise `ai.timeout_ms` (it is {}), or check what the command waits for.",
                 self.plan.timeout.as_millis()
+            ),
+            Status::Flooded => format!(
+                "It may print {FLOOD_FACTOR} times `ai.output_bytes_max` (it is {}). Make it say less, \
+                 or raise the limit.",
+                self.plan.output_bytes_max
             ),
             _ => "Run the command by hand to see what is wrong, or use another mode.".to_owned(),
         };
@@ -244,12 +261,24 @@ impl Command {
             )
             .saying(&outcome.stderr_text());
         }
-        let error = Error::unusable(&whom, why, corrections);
+        let mut error = Error::unusable(&whom, why, corrections);
+        if self.plan.words.lost_quotes {
+            error = error.advising(
+                "The line is split into words as a shell does it, which takes quotes off: write JSON in \
+                 single quotes, such as echo '{\"key\": \"value\"}'.",
+            );
+        }
         match error.said() {
             None => error.saying(&outcome.stderr_text()),
             Some(_) => error,
         }
     }
+}
+
+/// What the program replied, out of the report that some programs wrap around it.
+fn said(outcome: &Outcome) -> String {
+    let text = outcome.stdout_text();
+    reply::unwrapped(&text).unwrap_or_else(|| text.into_owned())
 }
 
 /// How the prompt reaches the program.

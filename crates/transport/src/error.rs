@@ -12,6 +12,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// The most of a program's last words that an error repeats.
 pub const TAIL_BYTES_MAX: usize = 2_000;
+/// Most lines of it.
+const TAIL_LINES_MAX: usize = 20;
 
 /// Questions that were not answered. Boxed: it travels in results that mostly hold answers.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -107,6 +109,12 @@ impl Error {
         self
     }
 
+    /// With another word on what to do.
+    pub(crate) fn advising(mut self, advice: &str) -> Error {
+        advice.clone_into(&mut self.0.advice);
+        self
+    }
+
     /// A reply that is of no use, also after its author was told why so many times.
     pub(crate) fn unusable(whom: &str, why: &prompt::Error, corrections: u32) -> Error {
         let also = match corrections {
@@ -182,6 +190,11 @@ impl fmt::Display for Error {
 /// The end of a text, from the beginning of a line where that is near.
 fn tail(text: &str, bytes_max: usize) -> String {
     let text = text.trim();
+    let lines = text.lines().count();
+    if lines > TAIL_LINES_MAX {
+        let last: Vec<&str> = text.lines().skip(lines - TAIL_LINES_MAX).collect();
+        return format!("…\n{}", tail(&last.join("\n"), bytes_max));
+    }
     if text.len() <= bytes_max {
         return text.to_owned();
     }

@@ -133,6 +133,9 @@ fn kind(question: &Question) -> String {
             listed(from)
         ),
     };
+    if let Some(count) = question.items.words() {
+        text.push_str(&format!("\n\nHow many: {count}."));
+    }
     if !question.required {
         text.push_str("\n\nThis one is optional: reply with nothing to go without it.");
     }

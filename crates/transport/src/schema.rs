@@ -36,7 +36,7 @@ pub(crate) fn native(questionnaire: &Questionnaire) -> Value {
 }
 
 /// Not every provider knows these; the check after the answer does.
-const REFUSED: [&str; 3] = ["uniqueItems", "minItems", "maxItems"];
+const REFUSED: [&str; 4] = ["uniqueItems", "minItems", "maxItems", "pattern"];
 
 fn simplify(schema: &mut Value) {
     match schema {

@@ -352,7 +352,7 @@ impl Git {
                 ),
             )),
             Status::Cancelled => Err(Error::new(ErrorKind::Cancelled, "git was cancelled")),
-            Status::Exited(_) | Status::Signaled(_) => Ok(outcome),
+            Status::Exited(_) | Status::Signaled(_) | Status::Flooded => Ok(outcome),
         }
     }
 }

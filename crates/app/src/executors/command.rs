@@ -186,6 +186,10 @@ impl Order {
                 return failed(FailureClass::Timeout, message);
             }
             Status::Cancelled => return failed(FailureClass::Cancelled, "It was stopped."),
+            status @ Status::Flooded => {
+                let message = format!("`{}` {status}.", self.line);
+                return failed(FailureClass::Failed, message);
+            }
             Status::Signaled(signal) => {
                 let message = format!("`{}` was ended by signal {signal}.", self.line);
                 return failed(FailureClass::Exit, message);

@@ -63,7 +63,7 @@ fn auto_takes_a_provider_with_a_key_then_a_command_then_nobody() {
     check(
         &["OPENAI_API_KEY"],
         &setup(anthropic),
-        "stdout ! `ai.provider` is set, but ANTHROPIC_API_KEY is not set; it is not asked.",
+        "stdout ! `ai.provider` is set, but ANTHROPIC_API_KEY is not set, so the provider is skipped.",
     );
     let both = setup(|s| {
         anthropic(s);
@@ -77,7 +77,7 @@ fn auto_takes_a_provider_with_a_key_then_a_command_then_nobody() {
     check(
         &[],
         &both,
-        "command llm ! `ai.provider` is set, but ANTHROPIC_API_KEY is not set; it is not asked.",
+        "command llm ! `ai.provider` is set, but ANTHROPIC_API_KEY is not set, so the provider is skipped.",
     );
     check(
         &[],
@@ -110,7 +110,7 @@ fn keys_come_by_reference_and_a_written_key_is_warned_about() {
     check(
         &["ANTHROPIC_API_KEY"],
         &by_name(),
-        "stdout ! `ai.provider` is set, but $MINE is not set; it is not asked.",
+        "stdout ! `ai.provider` is set, but $MINE is not set, so the provider is skipped.",
     );
     check(
         &[],
