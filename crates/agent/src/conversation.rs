@@ -1,6 +1,6 @@
 //! A conversation: the request as it grows turn by turn, and what has to be known to go on.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use workspace::Ledger;
 
@@ -56,29 +56,48 @@ pub(crate) struct Tally {
     pub(crate) last_micro_usd: u64,
 }
 
-/// The call made last, and how often in a row.
+/// The longest set of calls whose repetition is noticed.
+pub(crate) const REPEATED_SET_MAX: usize = 16;
+
+/// The calls made last, and how often the same ones came in a row: one call, or a set of several.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Identical {
-    last: Option<(String, llm::Arguments)>,
+    recent: VecDeque<(String, llm::Arguments)>,
+    /// For each length of a set, how many calls in a row were the one that many before.
+    matched: [u32; REPEATED_SET_MAX],
+    /// How often the set was made in a row.
     pub(crate) times: u32,
+    /// How many calls it has.
+    pub(crate) calls: usize,
 }
 
 impl Identical {
     pub(crate) fn count(&mut self, call: &ToolCall) {
-        let same = self.last.as_ref().is_some_and(|(name, arguments)| {
-            *name == call.name
-                && match (arguments.value(), call.arguments.value()) {
-                    (Ok(a), Ok(b)) => a == b,
-                    _ => arguments.raw() == call.arguments.raw(),
-                }
-        });
-        if same {
-            self.times += 1;
-        } else {
-            self.last = Some((call.name.clone(), call.arguments.clone()));
-            self.times = 1;
+        (self.times, self.calls) = (1, 1);
+        for (before, matched) in self.matched.iter_mut().enumerate() {
+            let same = self
+                .recent
+                .get(before)
+                .is_some_and(|one| is_same(one, call));
+            *matched = if same { *matched + 1 } else { 0 };
+            let length = before + 1;
+            let times = 1 + *matched / u32::try_from(length).unwrap_or(u32::MAX);
+            if times > self.times {
+                (self.times, self.calls) = (times, length);
+            }
         }
+        self.recent.truncate(REPEATED_SET_MAX - 1);
+        self.recent
+            .push_front((call.name.clone(), call.arguments.clone()));
     }
+}
+
+fn is_same((name, arguments): &(String, llm::Arguments), call: &ToolCall) -> bool {
+    *name == call.name
+        && match (arguments.value(), call.arguments.value()) {
+            (Ok(a), Ok(b)) => a == b,
+            _ => arguments.raw() == call.arguments.raw(),
+        }
 }
 
 /// A reply and which of its calls are made.

@@ -10,7 +10,7 @@ use llm::{Cost, Message, Model, Outcome, ToolCall, ToolResult};
 use serde::Serialize;
 
 use crate::ask::{Ear, answer};
-use crate::conversation::{Conversation, UnderWay};
+use crate::conversation::{Conversation, Identical, UnderWay};
 use crate::dispatch::{self, Allowance};
 use crate::error::{Error, Kind, Stopped};
 use crate::event::{Event, Observer};
@@ -302,7 +302,7 @@ impl Run<'_, '_> {
                 continue;
             }
             identical.count(call);
-            self.not_too_often(call, identical.times)?;
+            self.not_too_often(call, &identical)?;
             if under_way.ended.contains_key(&index) {
                 continue;
             }
@@ -321,15 +321,19 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    fn not_too_often(&self, call: &ToolCall, times: u32) -> Result<(), Error> {
+    fn not_too_often(&self, call: &ToolCall, identical: &Identical) -> Result<(), Error> {
         let times_max = self.job.limits.identical_calls_max;
+        let times = identical.times;
         if times <= times_max {
             return Ok(());
         }
-        let reached = format!(
-            "`{}` was called {times} times in a row with the same arguments",
-            call.name
-        );
+        let reached = match identical.calls {
+            1 => format!(
+                "`{}` was called {times} times in a row with the same arguments",
+                call.name
+            ),
+            calls => format!("the same {calls} calls were made {times} times in a row"),
+        };
         Err(Error::limit(
             "agent.identical_calls_max",
             times_max,

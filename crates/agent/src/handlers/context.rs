@@ -132,7 +132,10 @@ fn piece(workspace: &Workspace, artifact: &str, limits: &TaskLimits) -> Piece {
         Ok(Some(_)) => match read(workspace, &path) {
             Ok(body) => Piece {
                 artifact: artifact.to_owned(),
-                label: format!("File `{path}` ({} lines)", body.lines().count()),
+                label: match body.lines().count() {
+                    1 => format!("File `{path}` (1 line)"),
+                    lines => format!("File `{path}` ({lines} lines)"),
+                },
                 language: path.extension().unwrap_or_default().to_owned(),
                 body: Ok(body),
                 note: None,

@@ -44,7 +44,12 @@ pub(super) async fn handle(desk: &mut Desk<'_>) -> Handled {
             Some(text) if talk.answers <= limits.validation_retries_max => {
                 desk.feed_back(&mut talk, limits.validation_retries_max, text);
             }
-            _ => return desk.verdict(&format!("A plan of {} tasks was made", plan.tasks.len())),
+            _ => {
+                return desk.verdict(&match plan.tasks.len() {
+                    1 => "A plan of 1 task was made".to_owned(),
+                    count => format!("A plan of {count} tasks was made"),
+                });
+            }
         }
     }
 }

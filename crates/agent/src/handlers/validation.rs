@@ -225,7 +225,7 @@ pub(super) fn failures(details: &ValidationDetails) -> String {
             .iter()
             .any(|reading| reading.criterion == run.command && reading.read_as == ReadAs::Command);
         let hint = if was_text {
-            " It was written as a text and read as a command; write {\"describe\": …} if it is none."
+            " It is a plain string, treated as a command; write {\"describe\": …} if it isn't one."
         } else {
             ""
         };

@@ -135,7 +135,10 @@ fn check<'t>(source: &mut Source<'t>, fields: &Fields<'_, 't>, task: &Task) {
         TaskKind::CodeGeneration | TaskKind::AiInteraction
     );
     if asks_a_model && says_nothing && fields.value("instructions").is_none() {
-        let message = format!("a task of type `{}` says what to do", task.kind.word());
+        let message = format!(
+            "a task of type `{}` needs to say what to do",
+            task.kind.word()
+        );
         let hint = "add `description` or `instructions`";
         source.note(fields.start(), fields.place(), message, Some(hint));
     }

@@ -52,6 +52,31 @@ async fn turns() {
 }
 
 #[tokio::test]
+async fn the_same_set_of_calls_again_and_again() {
+    let set = calls(&[
+        ("list_files", json!({})),
+        ("read_file", json!({ "path": "a" })),
+        ("list_files", json!({ "path": "." })),
+    ]);
+    for script in [
+        vec![set],
+        // One call in each turn, the same ones in turn.
+        (0..12)
+            .map(|turn| match turn % 2 {
+                0 => list(),
+                _ => calls(&[("read_file", json!({ "path": "a" }))]),
+            })
+            .collect(),
+    ] {
+        let mut stage = Stage::new(Format::OpenAi, script);
+        let error = stage.run().await.unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("agent.identical_calls_max = 3"), "{text}");
+        assert!(text.contains("calls were made 4 times in a row"), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn the_same_call_again_and_again() {
     for format in FORMATS {
         let mut stage = Stage::new(format, vec![list()]);

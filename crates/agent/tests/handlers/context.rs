@@ -53,7 +53,7 @@ async fn what_cannot_be_shown_is_noted_and_not_fatal() {
         "### `../outside.rs`: denied",
         "### `/etc/passwd`: denied",
         "### `picture.png`: not readable",
-        "### File `here.txt` (1 lines)\n\n```txt\nI am here.\n```",
+        "### File `here.txt` (1 line)\n\n```txt\nI am here.\n```",
     ] {
         assert!(sent.contains(words), "{words:?} is missing:\n{sent}");
     }

@@ -99,7 +99,7 @@ async fn the_prompt_has_its_parts_in_order_with_the_stable_ones_first() {
             "## Context",
             "### Directory `src`",
             "└── old.sh",
-            "### File `README.md` (1 lines)",
+            "### File `README.md` (1 line)",
             "# Greeter",
             "## Constraints",
             "- Use only what POSIX says.",
@@ -163,7 +163,7 @@ async fn validation_that_never_passes_fails_the_task_with_its_details() {
     assert_eq!(
         failure.message,
         "Task `new-feature` failed validation: `sh tests/test_new_feature.sh` exited with code 1. \
-         It was written as a text and read as a command; write {\"describe\": …} if it is none."
+         It is a plain string, treated as a command; write {\"describe\": …} if it isn't one."
     );
     // The first answer and two retries.
     assert_eq!(project.recorder.all("validated").len(), 3);

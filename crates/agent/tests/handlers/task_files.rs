@@ -102,7 +102,7 @@ fn what_is_missing_is_said_with_what_to_add() {
     check(
         r#"{"subtask_id": "a", "type": "ai_interaction"}"#,
         &[
-            "1:1: a task of type `ai_interaction` says what to do; add `description` or `instructions`",
+            "1:1: a task of type `ai_interaction` needs to say what to do; add `description` or `instructions`",
         ],
     );
     check(
