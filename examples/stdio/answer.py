@@ -28,7 +28,7 @@ def answer(question: dict, prepared: dict):
     return {
         "boolean": True,
         "number": 0,
-        "list": [],
+        "list": [question["key"]],
         "json": {},
         "select": choices[0] if choices else None,
         "pick": choices[:1],
