@@ -77,6 +77,7 @@ pub fn examine(surroundings: &Surroundings, terminal: Terminal) -> Vec<Finding> 
         settings_file,
         recovered: None,
         people: None,
+        user_recipes: None,
         passed_over: Vec::new(),
     };
     findings.push(work_of_builds(&project, surroundings));
@@ -170,7 +171,7 @@ fn work_of_builds(project: &Project, surroundings: &Surroundings) -> Finding {
         ),
         Standing::NoRepository(why) => note(
             "builds",
-            format!("are not possible here: {why}"),
+            format!("not available here: {why}"),
             "`git init`, and make a first commit",
         ),
     }

@@ -165,7 +165,7 @@ fn kit_dir(name: &str) -> Result<RelPath, Error> {
 }
 
 /// A URL, or git's short form `user@host:path`.
-fn is_address(source: &str) -> bool {
+pub(crate) fn is_address(source: &str) -> bool {
     let short = source
         .split_once(':')
         .is_some_and(|(host, _)| host.contains('@') && !host.contains('/'));

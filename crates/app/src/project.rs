@@ -9,6 +9,9 @@ use workspace::{Recovered, Root, fs};
 use crate::settings::{self, Settings};
 use crate::{Code, Error, Surroundings};
 
+/// The folder of the user's own recipes, beside the user's settings.
+const USER_RECIPES: &str = "recipes";
+
 /// The folder of ours in a project.
 pub const HOME: &str = ".drawloom";
 
@@ -35,6 +38,8 @@ pub struct Project {
     pub recovered: Option<Recovered>,
     /// The people whom steps of workflows can be assigned to; nothing where no database says.
     pub people: Option<BTreeSet<String>>,
+    /// Where the user keeps recipes for all projects.
+    pub user_recipes: Option<PathBuf>,
     /// Projects around this folder that are not used, because another user could have made them.
     pub passed_over: Vec<UnsafeFile>,
 }
@@ -55,6 +60,11 @@ impl Project {
             settings_file,
             recovered,
             people: None,
+            user_recipes: surroundings
+                .user_folders
+                .config
+                .as_ref()
+                .map(|dir| dir.join(USER_RECIPES)),
             passed_over: found.passed_over,
         })
     }

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use recipe::kits::{self, Catalog, Listing};
-use recipe::{CommandState, Recipe, Unfinished};
-use workspace::{RelPath, fs};
+use recipe::kits::{self, Catalog, Listing, Lock};
+use recipe::{CommandState, Origin, RECIPE_FILE, Recipe, Unfinished};
+use workspace::{ChangeSet, RelPath, Root, fs};
 
-use crate::{Error, Project};
+use crate::{Code, Error, Project};
 
 /// A recipe, and how many words of the command line it took to name it.
 #[derive(Debug)]
@@ -17,20 +17,67 @@ pub struct Found {
 
 /// The recipe that `words` begin with; paths among them are relative to `cwd`.
 pub fn find(project: &Project, cwd: &Path, words: &[String]) -> Result<Found, Error> {
+    match find_path(project, cwd, words) {
+        Ok((path, words)) => Ok(Found {
+            recipe: recipe::load(&project.root, &path)?,
+            words,
+        }),
+        Err(error) => match users_own(project, words.first())? {
+            Some(recipe) => Ok(Found { recipe, words: 1 }),
+            None => Err(told_of_lock(project, words, error)),
+        },
+    }
+}
+
+/// What the records call a recipe of the user's own.
+const USERS: &str = "user/";
+
+/// The user's own recipe of this name. It is trusted as the project's own are: nobody else put it there.
+fn users_own(project: &Project, name: Option<&String>) -> Result<Option<Recipe>, Error> {
+    let Some((folder, name)) = project.user_recipes.as_ref().zip(name) else {
+        return Ok(None);
+    };
+    if RelPath::parse(name).is_err() || !fs::exists(&folder.join(name).join(RECIPE_FILE)) {
+        return Ok(None);
+    }
+    let mut recipe = recipe::load(&project.root, &folder.join(name))?;
+    recipe.origin = Origin::Inside;
+    recipe.id = format!("{USERS}{name}");
+    Ok(Some(recipe))
+}
+
+/// A kit that is locked and not there explains why its recipe is not.
+fn told_of_lock(project: &Project, words: &[String], error: Error) -> Error {
+    let first = words.first().map(String::as_str).unwrap_or_default();
+    let kit = first.split('/').next().unwrap_or_default();
+    let is_locked = Lock::read(&project.root).is_ok_and(|lock| lock.kits.contains_key(kit));
+    let is_there = fs::is_dir(&project.folder().join(kits::KITS_DIR).join(kit));
+    match is_locked && !is_there {
+        true => Error::new(
+            Code::NotFound,
+            format!(
+                "the kit `{kit}` is in {} and not in {}",
+                kits::LOCK_FILE,
+                kits::KITS_DIR
+            ),
+        )
+        .hint("`drawloom kit restore` fetches it"),
+        false => error,
+    }
+}
+
+/// Where a recipe is, and how many words name it.
+fn find_path(project: &Project, cwd: &Path, words: &[String]) -> Result<(PathBuf, usize), Error> {
     let further = words
         .first()
         .and_then(|name| in_further_folder(project, name));
-    let (path, words) = match further {
-        Some(path) => (path, 1),
+    match further {
+        Some(path) => Ok((path, 1)),
         None => {
             let resolved = kits::resolve(&project.root, cwd, words)?;
-            (resolved.path, resolved.words)
+            Ok((resolved.path, resolved.words))
         }
-    };
-    Ok(Found {
-        recipe: recipe::load(&project.root, &path)?,
-        words,
-    })
+    }
 }
 
 /// Everything that can be run by name, broken recipes included.
@@ -39,7 +86,76 @@ pub fn catalog(project: &Project) -> Result<Catalog, Error> {
     for dir in &project.settings.recipes.dirs {
         catalog.recipes.extend(listed(project, dir)?);
     }
+    let taken: Vec<String> = catalog.all().map(|listing| listing.id.clone()).collect();
+    let own = users_list(project)?.into_iter();
+    catalog
+        .recipes
+        .extend(own.filter(|listing| !taken.contains(&listing.id)));
     Ok(catalog)
+}
+
+/// The user's own recipes.
+fn users_list(project: &Project) -> Result<Vec<Listing>, Error> {
+    let folder = project
+        .user_recipes
+        .as_ref()
+        .filter(|folder| fs::is_dir(folder));
+    let Some(folder) = folder else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for entry in Root::open(folder)?.list(&RelPath::root())? {
+        let name = entry.path.as_str().to_owned();
+        let (recipe, problem) = match users_own(project, Some(&name)) {
+            Ok(Some(recipe)) => (Some(recipe), None),
+            Ok(None) => continue,
+            Err(Error::Recipe(error)) => (None, Some(error)),
+            Err(error) => return Err(error),
+        };
+        let manifest = recipe.map(|recipe| recipe.manifest);
+        found.push(Listing {
+            id: name.clone(),
+            description: manifest.as_ref().and_then(|read| read.description.clone()),
+            version: manifest.and_then(|read| read.version),
+            path: RelPath::parse(&format!("{USERS}{name}/{RECIPE_FILE}"))?,
+            name,
+            problem,
+        });
+    }
+    Ok(found)
+}
+
+/// Writes the first files of a recipe of the project, an example or one made of a file; their paths.
+pub fn begin(project: &Project, name: &str, from: Option<&Path>) -> Result<Vec<String>, Error> {
+    let folder = RelPath::parse(&format!("{}/{name}", kits::RECIPES_DIR))?;
+    if project.root.kind(&folder)?.is_some() {
+        let message = format!("{folder} exists already");
+        return Err(
+            Error::new(Code::File, message).hint("choose another name, or edit what is there")
+        );
+    }
+    let files = match from {
+        None => recipe::scaffold(name),
+        Some(path) => {
+            let inside = fs::canonical(path)?;
+            let inside = inside.strip_prefix(project.folder()).map_err(|_| {
+                let message = format!("{} is not in the project", path.display());
+                Error::new(Code::File, message).hint("a recipe writes files of the project")
+            })?;
+            let inside = RelPath::parse(&inside.to_string_lossy())?;
+            let text = project.root.read_text(&inside)?.unwrap_or_default();
+            recipe::scaffold_from(name, &inside, &text)
+        }
+    };
+    let mut changes = ChangeSet::new();
+    let mut written = Vec::new();
+    for (file, text) in files {
+        let path = folder.join(&RelPath::parse(&file)?)?;
+        written.push(path.to_string());
+        changes.write(path, text);
+    }
+    project.root.apply(&changes)?;
+    Ok(written)
 }
 
 /// A name stands for a folder with a manifest, or for a manifest beside the folders.
@@ -136,6 +252,6 @@ pub fn of_unfinished(project: &Project, run: &Unfinished) -> Result<Recipe, Erro
 
 /// Reads a recipe and everything it names, and reports what is wrong.
 pub fn check(project: &Project, cwd: &Path, name: &str) -> Result<(), Error> {
-    let found = find(project, cwd, &[name.to_owned()])?;
-    Ok(recipe::validate(&found.recipe, &project.root)?)
+    let (path, _) = find_path(project, cwd, &[name.to_owned()])?;
+    Ok(recipe::validate(&path, &project.root)?)
 }

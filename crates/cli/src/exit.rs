@@ -56,10 +56,22 @@ pub(crate) struct Problem {
     /// How one got there, such as a chain of includes.
     pub(crate) notes: Vec<String>,
     pub(crate) hint: Option<String>,
+    /// The answer it is about: its key, the rule it broke, what was found.
+    pub(crate) answer: Option<recipe::WrongAnswer>,
 }
 
 impl Problem {
     fn to_json(&self) -> Value {
+        let mut problem = self.place_to_json();
+        if let (Some(answer), Value::Object(fields)) = (&self.answer, &mut problem)
+            && let Value::Object(about) = json!(answer)
+        {
+            fields.extend(about);
+        }
+        problem
+    }
+
+    fn place_to_json(&self) -> Value {
         json!({
             "code": self.code,
             "message": self.message,
@@ -310,6 +322,7 @@ impl From<&recipe::Diagnostic> for Problem {
             excerpt: diagnostic.excerpt.clone(),
             notes: Vec::new(),
             hint: diagnostic.hint.clone(),
+            answer: diagnostic.answer.as_deref().cloned(),
         }
     }
 }
@@ -347,6 +360,7 @@ impl From<template::Error> for Trouble {
                 .map(|link| format!("{} at {}", link.what, link.place))
                 .collect(),
             hint: error.hint().map(str::to_owned),
+            answer: None,
         };
         Self {
             problems: vec![problem],

@@ -41,8 +41,17 @@ pub(crate) fn file_text(session: &Session, given: &Path) -> Result<String, Troub
     if given == Path::new("-") {
         return stdin_text();
     }
-    let text = workspace::fs::read_text(&session.path(given))?;
+    let text = workspace::fs::read_text_or_pipe(&session.path(given))?;
     text.ok_or_else(|| Trouble::failed("E_FILE", format!("there is no file {}", given.display())))
+}
+
+/// What is piped in or redirected to stdin; nothing on a terminal, and nothing where stdin is empty
+/// or some other device.
+pub(crate) fn piped_text() -> Result<Option<String>, Trouble> {
+    if !workspace::fs::stdin_has_data() {
+        return Ok(None);
+    }
+    Ok(Some(stdin_text()?).filter(|text| !text.trim().is_empty()))
 }
 
 fn stdin_text() -> Result<String, Trouble> {

@@ -175,10 +175,10 @@ impl Live {
                 wait_ms,
                 why,
             } => self.say(&format!(
-                "  note: {} (attempt {} of {attempts_max} in {})",
+                "  note: {}; retrying in {} ({} of {attempts_max})",
                 shown(why),
-                attempt + 1,
-                seconds(*wait_ms)
+                seconds(*wait_ms),
+                attempt + 1
             )),
             Event::Fallback { from, to, why } => self.say(&format!(
                 "  note: {} cannot answer, asking {} instead: {}",

@@ -16,15 +16,37 @@ use crate::output::{self, Form};
 /// More files than this are counted instead of listed.
 const LISTED_MAX: usize = 200;
 
+/// Where the person is in the project, so that paths are those they would type.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Here {
+    /// From the project's folder down to the current one; empty in the project's folder.
+    pub(crate) down: Vec<String>,
+}
+
+impl Here {
+    /// A path of the project as it is called from here.
+    pub(crate) fn shown(&self, path: &str) -> String {
+        let names: Vec<&str> = path.split('/').collect();
+        let shared = names
+            .iter()
+            .zip(&self.down)
+            .take_while(|(name, down)| *name == down)
+            .count();
+        let shared = shared.min(names.len().saturating_sub(1));
+        let up = "../".repeat(self.down.len() - shared);
+        format!("{up}{}", names[shared..].join("/"))
+    }
+}
+
 /// `go_on` says where answers are that did not come into any file.
 pub(crate) fn show(
     outcome: Outcome,
     request: &Request,
-    form: Form,
+    (form, here): (Form, &Here),
     go_on: Option<&GoOn>,
 ) -> Result<Exit, Trouble> {
     match outcome {
-        Outcome::Done(report) => done(&report, form),
+        Outcome::Done(report) => done(&report, form, here),
         Outcome::AnswersNeeded(needed) => answers_needed(&needed, request, form),
         Outcome::Shown(plan) => {
             let exit = shown(&plan, form, go_on)?;
@@ -87,7 +109,7 @@ pub(crate) fn tagged(outcome: &str, result: &impl Serialize) -> Value {
     Value::Object(tagged)
 }
 
-fn done(report: &Report, form: Form) -> Result<Exit, Trouble> {
+fn done(report: &Report, form: Form, here: &Here) -> Result<Exit, Trouble> {
     if form == Form::Json {
         output::json(&tagged("done", report))?;
         return Ok(Exit::Done);
@@ -96,7 +118,7 @@ fn done(report: &Report, form: Form) -> Result<Exit, Trouble> {
         .files
         .iter()
         .take(LISTED_MAX)
-        .map(file_line)
+        .map(|file| file_line(file, here))
         .collect();
     if report.files.len() > LISTED_MAX {
         lines.push(format!(
@@ -108,7 +130,7 @@ fn done(report: &Report, form: Form) -> Result<Exit, Trouble> {
         report
             .directories
             .iter()
-            .map(|path| word("made", GOOD, path.as_str())),
+            .map(|path| word("made", GOOD, &here.shown(path.as_str()))),
     );
     if lines.is_empty() && report.commands.is_empty() {
         lines.push("nothing to do".to_owned());
@@ -130,7 +152,7 @@ const GOOD: Style = AnsiColor::Green.on_default();
 const CHANGED: Style = AnsiColor::Yellow.on_default();
 const QUIET: Style = Style::new().dimmed();
 
-fn file_line(file: &FileReport) -> String {
+fn file_line(file: &FileReport, here: &Here) -> String {
     let style = match file.status {
         FileStatus::Created => GOOD,
         FileStatus::Unchanged | FileStatus::Skipped => QUIET,
@@ -145,7 +167,7 @@ fn file_line(file: &FileReport) -> String {
         FileStatus::Forced => "overwritten",
         status => status.as_str(),
     };
-    word(done, style, &format!("{}{reason}", file.path))
+    word(done, style, &format!("{}{reason}", here.shown(&file.path)))
 }
 
 /// One line of a report: a word in its column, then what it is about.

@@ -35,6 +35,8 @@ pub(crate) struct Person {
     is_there: bool,
     echo: Echo,
     progress: Option<Progress>,
+    /// Files that were written and not yet told; which ones is said at the end.
+    written: usize,
     /// What to do about every further file that exists and differs.
     for_all: Option<Decision>,
     waiting_since: Option<Instant>,
@@ -49,6 +51,7 @@ impl Person {
             is_there: echo == Echo::Lines && output::has_person(),
             echo,
             progress: None,
+            written: 0,
             for_all: None,
             waiting_since: None,
         }
@@ -127,6 +130,11 @@ impl Host for Person {
             }
             Event::CommandStarted { step, command } => {
                 interrupt::command_started();
+                match std::mem::take(&mut self.written) {
+                    0 => {}
+                    1 => self.say("wrote     1 file"),
+                    files => self.say(format!("wrote     {files} files")),
+                }
                 self.say(format!("run       {command}  ({step})"));
                 self.progress = Some(Progress::start(format!("running {command}")));
             }
@@ -150,7 +158,7 @@ impl Host for Person {
                     files => format!("put {files} files back as they were"),
                 });
             }
-            Event::FilesApplied { .. } => {}
+            Event::FilesApplied { created, changed } => self.written += created + changed,
         }
     }
 }
@@ -200,7 +208,7 @@ fn put(ask: &Ask) -> dialoguer::Result<Value> {
                 .position(|choice| Some(choice.as_str()) == default);
             let select = Select::with_theme(&theme)
                 .with_prompt(prompt)
-                .items(choices);
+                .items(&ask.labels);
             let chosen = select.default(default.unwrap_or(0)).interact()?;
             Ok(Value::String(choices[chosen].clone()))
         }
@@ -210,7 +218,8 @@ fn put(ask: &Ask) -> dialoguer::Result<Value> {
             let is_default = |choice: &String| {
                 default.is_some_and(|list| list.iter().any(|item| item == choice.as_str()))
             };
-            let items = choices.iter().map(|choice| (choice, is_default(choice)));
+            let named = ask.labels.iter().zip(choices);
+            let items = named.map(|(label, choice)| (label, is_default(choice)));
             let chosen = MultiSelect::with_theme(&theme)
                 .with_prompt(prompt)
                 .items_checked(items);
@@ -218,6 +227,11 @@ fn put(ask: &Ask) -> dialoguer::Result<Value> {
             Ok(chosen
                 .map(|index| Value::String(choices[index].clone()))
                 .collect())
+        }
+        AskKind::Text if ask.is_secret => {
+            output::say(format!("{prompt} (not shown)"));
+            let typed = dialoguer::console::Term::stderr().read_secure_line()?;
+            Ok(Value::String(typed))
         }
         AskKind::Text | AskKind::Number | AskKind::List | AskKind::Object => {
             let mut input = Input::<String>::with_theme(&theme).with_prompt(prompt);

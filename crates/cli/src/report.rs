@@ -101,6 +101,7 @@ mod tests {
             excerpt: Some("\t nmae: x".to_owned()),
             notes: vec!["included at main.jig:1:0".to_owned()],
             hint: Some("did you mean `name`?".to_owned()),
+            answer: None,
         };
         let trouble = Trouble {
             exit: Exit::Failed,

@@ -10,6 +10,7 @@ use workspace::{RecoverOutcome, WriterRequest};
 
 use crate::arguments::{ColorFlag, Global};
 use crate::exit::Trouble;
+use crate::outcome::Here;
 use crate::output;
 use crate::rerun::{self, Rerun};
 
@@ -76,6 +77,23 @@ impl Session {
     pub(crate) fn use_color(&self, global: &Global) {
         if let Some(flag) = global.color {
             output::set_color(color_of(flag));
+        }
+    }
+
+    /// Where the person is in the project.
+    pub(crate) fn here(&self, project: &Project) -> Here {
+        let cwd = workspace::fs::canonical(&self.surroundings.cwd).ok();
+        let down = cwd
+            .as_deref()
+            .filter(|_| !self.has_cwd)
+            .and_then(|cwd| cwd.strip_prefix(project.folder()).ok())
+            .map(|down| {
+                down.iter()
+                    .map(|name| name.to_string_lossy().into_owned())
+                    .collect()
+            });
+        Here {
+            down: down.unwrap_or_default(),
         }
     }
 

@@ -90,9 +90,10 @@ impl Observer for Watcher {
                 why,
             } => {
                 let next = attempt + 1;
+                let why = why.trim_end_matches('.');
                 let wait = wait.as_secs_f64();
                 self.say(format!(
-                    "note: {why} (attempt {next} of {attempts_max} in {wait:.1} s)"
+                    "note: {why}; retrying in {wait:.1} s ({next} of {attempts_max})"
                 ));
                 self.progress = Some(Progress::start(format!(
                     "waiting to ask {} again",

@@ -101,6 +101,9 @@ pub struct Command {
     #[serde(skip)]
     pub timeout: Option<Duration>,
     pub retries: u32,
+    /// What it prints on stdout is for the recipe, not for people.
+    #[serde(skip)]
+    pub prints_data: bool,
     /// A failure is reported and the run goes on.
     pub continue_on_error: bool,
     /// It comes from a recipe that is not the project's own.

@@ -67,6 +67,18 @@ pub struct Diagnostic {
     pub excerpt: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// The answer it is about, for whoever corrects answers by program.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Box<WrongAnswer>>,
+}
+
+/// Which answer is wrong, which rule it broke, and what was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WrongAnswer {
+    pub key: String,
+    pub rule: prompt::Rule,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<serde_json::Value>,
 }
 
 /// Why a run, a load or an import stopped.
@@ -77,6 +89,9 @@ pub struct Error {
     /// What the recipe's `onError` says, once rendered.
     #[serde(skip_serializing_if = "Option::is_none")]
     on_error: Option<String>,
+    /// It is about the target of a template, wherever else the template names a place.
+    #[serde(skip)]
+    is_about_target: bool,
 }
 
 impl Diagnostic {
@@ -87,7 +102,19 @@ impl Diagnostic {
             place: None,
             excerpt: None,
             hint: None,
+            answer: None,
         }
+    }
+
+    /// Says which answer it is about.
+    #[must_use]
+    pub(crate) fn about(mut self, problem: &prompt::Problem) -> Self {
+        self.answer = Some(Box::new(WrongAnswer {
+            key: problem.key.clone(),
+            rule: problem.rule,
+            found: problem.found.as_deref().cloned(),
+        }));
+        self
     }
 
     /// Points at a place of a file whose text is known.
@@ -159,6 +186,7 @@ impl Error {
             kind,
             diagnostics,
             on_error: None,
+            is_about_target: false,
         }
     }
 
@@ -182,6 +210,16 @@ impl Error {
             last.hint.get_or_insert(hint.into());
         }
         self
+    }
+
+    #[must_use]
+    pub(crate) fn about_target(mut self) -> Self {
+        self.is_about_target = true;
+        self
+    }
+
+    pub(crate) fn is_about_target(&self) -> bool {
+        self.is_about_target
     }
 
     #[must_use]

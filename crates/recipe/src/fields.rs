@@ -73,6 +73,10 @@ impl<'a> Problems<'a> {
         self.found.push(diagnostic.maybe_hint(hint));
     }
 
+    pub(crate) fn into_diagnostics(self) -> Vec<Diagnostic> {
+        self.found
+    }
+
     /// The value, or everything that is wrong.
     pub(crate) fn finish<T>(mut self, value: Option<T>) -> Result<T, Error> {
         self.found

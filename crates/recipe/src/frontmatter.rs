@@ -113,6 +113,23 @@ pub(crate) fn split(text: &str) -> Split<'_> {
     whole
 }
 
+/// How far down frontmatter is looked for that does not count.
+const MISPLACED_LINES_MAX: usize = 10;
+
+/// The line of a `---` that seems to begin frontmatter below other text, as after a comment.
+pub(crate) fn misplaced(text: &str) -> Option<u32> {
+    let mut lines = text.lines().take(MISPLACED_LINES_MAX).enumerate();
+    if lines.next()?.1.trim_end() == FENCE {
+        return None;
+    }
+    let (index, _) = lines.find(|(_, line)| line.trim_end() == FENCE)?;
+    let (_, next) = lines.next()?;
+    let is_ours = next
+        .split_once(':')
+        .is_some_and(|(key, _)| KEYS.contains(&key.trim_end()));
+    is_ours.then(|| u32::try_from(index + 1).unwrap_or(u32::MAX))
+}
+
 /// Reads the attributes of a frontmatter found by [`split`].
 pub(crate) fn parse(file: &str, matter: &str) -> Result<Frontmatter, Error> {
     let text = quote_mustaches(matter);

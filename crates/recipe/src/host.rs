@@ -18,6 +18,10 @@ pub struct Ask {
     pub suggestion: Option<Value>,
     /// Why the last answer was refused.
     pub refused: Option<String>,
+    /// What the choices are called, where they have names of their own.
+    pub labels: Vec<String>,
+    /// Typed without an echo.
+    pub is_secret: bool,
 }
 
 /// What kind of answer is wanted.

@@ -34,6 +34,7 @@ mod unknown;
 mod conflict;
 mod document;
 mod host;
+mod migrate;
 mod perform;
 mod record;
 mod report;
@@ -41,6 +42,7 @@ mod request;
 mod resume;
 mod rounds;
 mod run;
+mod scaffold;
 mod session;
 mod unfinished;
 mod update;
@@ -51,7 +53,7 @@ pub mod hygen;
 pub use conflict::{Conflict, OnConflict};
 pub use document::options;
 pub use effect::{Command, Effect, FileStatus, Run, What, Write};
-pub use error::{Diagnostic, Error, Kind, Place};
+pub use error::{Diagnostic, Error, Kind, Place, WrongAnswer};
 pub use host::{Ask, AskKind, Decision, Event, Host, Nobody};
 pub use load::{Origin, RECIPE_FILE, Recipe, load};
 pub use perform::{CommandReport, Trust};
@@ -62,6 +64,7 @@ pub use request::{
 };
 pub use resume::resume;
 pub use run::run;
+pub use scaffold::{Scaffold, scaffold, scaffold_from};
 pub use step::{StepReport, StepStatus};
 pub use unfinished::{
     CommandState, UNFINISHED_DIR, UndoReport, Unfinished, UnfinishedCommand, undo, unfinished,

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use indexmap::IndexMap;
 use workspace::{Kind as PathKind, RelPath, Root};
 
-use crate::error::{Error, Kind};
+use crate::error::{Diagnostic, Error, Kind};
 use crate::kits;
 use crate::manifest::{self, Manifest, Variable};
 use crate::session::with_prompts;
@@ -41,13 +41,30 @@ pub struct Recipe {
 
 /// Loads a recipe from its directory or its file.
 pub fn load(root: &Root, path: &Path) -> Result<Recipe, Error> {
+    whole(load_with_problems(root, path)?)
+}
+
+/// Everything that is wrong with a recipe's manifest, in the order of its lines.
+pub(crate) fn sorted(mut problems: Vec<Diagnostic>) -> Error {
+    problems.sort_by_key(|problem| {
+        let line = problem.place.map(|place| place.line);
+        (problem.file.clone(), line)
+    });
+    problems.dedup();
+    Error::of(Kind::Manifest, problems)
+}
+
+/// A recipe, as far as its manifest can be read, and what is wrong with it.
+pub(crate) type Partly = (Option<Recipe>, Vec<Diagnostic>);
+
+pub(crate) fn load_with_problems(root: &Root, path: &Path) -> Result<Partly, Error> {
     let path = workspace::fs::canonical(path).map_err(|_| {
         let message = format!("there is no recipe at `{}`", path.display());
         Error::new(Kind::NotFound, message).hint("`drawloom recipe list` shows what there is")
     })?;
     if let Ok(inside) = path.strip_prefix(root.path()) {
         let inside = RelPath::parse(&inside.to_string_lossy()).or_else(|_| RelPath::parse("."))?;
-        return load_inside(root, &inside);
+        return open_inside(root, &inside);
     }
     let (dir, name) = match workspace::fs::is_dir(&path) {
         true => (path.as_path(), None),
@@ -73,6 +90,18 @@ pub fn load(root: &Root, path: &Path) -> Result<Recipe, Error> {
 
 /// Loads a recipe of the project or of one of its kits by its path in the project.
 pub(crate) fn load_inside(root: &Root, path: &RelPath) -> Result<Recipe, Error> {
+    whole(open_inside(root, path)?)
+}
+
+/// A recipe with which nothing is wrong.
+fn whole(partly: Partly) -> Result<Recipe, Error> {
+    match partly {
+        (Some(recipe), problems) if problems.is_empty() => Ok(recipe),
+        (_, problems) => Err(sorted(problems)),
+    }
+}
+
+fn open_inside(root: &Root, path: &RelPath) -> Result<Partly, Error> {
     let base = Root::open(root.path())?;
     let id = without_file(path);
     let shown = |file: &RelPath| file.to_string();
@@ -135,7 +164,7 @@ struct Source {
     id: String,
 }
 
-fn open(source: Source, shown: &dyn Fn(&RelPath) -> String) -> Result<Recipe, Error> {
+fn open(source: Source, shown: &dyn Fn(&RelPath) -> String) -> Result<Partly, Error> {
     let Source {
         base,
         at,
@@ -150,9 +179,9 @@ fn open(source: Source, shown: &dyn Fn(&RelPath) -> String) -> Result<Recipe, Er
     let Some(text) = base.read_text(&file)? else {
         return Err(Error::new(Kind::NotFound, format!("there is no `{label}`")));
     };
-    let manifest = manifest::parse(&label, &text)?;
+    let (manifest, problems) = manifest::parse_all(&label, &text)?;
     let dir = file.parent().unwrap_or_else(RelPath::root);
-    Ok(Recipe {
+    let recipe = manifest.map(|manifest| Recipe {
         manifest,
         origin,
         id,
@@ -160,7 +189,8 @@ fn open(source: Source, shown: &dyn Fn(&RelPath) -> String) -> Result<Recipe, Er
         text,
         base,
         dir,
-    })
+    });
+    Ok((recipe, problems))
 }
 
 /// The manifest at a path: the file itself, or the one in the directory.

@@ -113,6 +113,17 @@ impl Files {
         }))
     }
 
+    /// A file of the recipe's own directory by its exact path, such as a script that is an argument.
+    pub(crate) fn find_own(&self, name: &str) -> Result<Option<RelPath>, Error> {
+        let name = name.strip_prefix("./").unwrap_or(name);
+        let Ok(name) = RelPath::parse(name) else {
+            return Ok(None);
+        };
+        let path = self.dir.join(&name)?;
+        let is_file = self.base.exists(&path)? && !self.base.is_dir(&path)?;
+        Ok(is_file.then_some(path))
+    }
+
     /// What to say when a template is not there: the nearest name, or the names there are.
     pub(crate) fn advice(&self, name: &str) -> String {
         let entries = self.base.walk(&self.dir).unwrap_or_default();

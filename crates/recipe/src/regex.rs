@@ -9,6 +9,7 @@ use expr::{Context, Expr, Frame, Limits, Object, Scope, Value};
 /// A compiled regular expression. It runs inside the expression language, so that it means exactly
 /// what it means in a template and is bounded by the same limits.
 pub(crate) struct Regex {
+    pattern: String,
     regex: Value,
     search: Expr,
 }
@@ -20,7 +21,12 @@ impl Regex {
         let regex = evaluate(&make, [("pattern", Value::from(pattern))])?;
         let source = "((m) => m ? [m.index, m[0].length] : null)(regex.exec(text))";
         let search = expr::compile(source, &mut Scope::new())?;
-        Ok(Self { regex, search })
+        let pattern = pattern.to_owned();
+        Ok(Self {
+            pattern,
+            regex,
+            search,
+        })
     }
 
     /// The bytes of the first match.
@@ -35,6 +41,40 @@ impl Regex {
         let start = byte_offset(text, index as usize);
         let end = start + byte_offset(&text[start..], length as usize);
         Ok(Some(start..end))
+    }
+
+    /// The text with matches replaced, as JavaScript's `replace` does it, and how many there were.
+    pub(crate) fn replace(
+        &self,
+        text: &str,
+        with: &str,
+        all: bool,
+    ) -> Result<(String, usize), expr::Error> {
+        let flags = if all { "gm" } else { "m" };
+        let source = "((r) => [text.replace(r, substitute), (text.match(r) || []).length])\
+                      (new RegExp(pattern, flags))";
+        let replace = expr::compile(source, &mut Scope::new())?;
+        let values = [
+            ("pattern", Value::from(self.pattern.as_str())),
+            ("text", Value::from(text)),
+            ("substitute", Value::from(with)),
+            ("flags", Value::from(flags)),
+        ];
+        let Value::Array(found) = evaluate(&replace, values)? else {
+            return Ok((text.to_owned(), 0));
+        };
+        let found = found.borrow();
+        match &found[..] {
+            [Value::String(new), Value::Number(count)] => {
+                let count = if all {
+                    *count as usize
+                } else {
+                    (*count as usize).min(1)
+                };
+                Ok((new.to_string(), count))
+            }
+            _ => Ok((text.to_owned(), 0)),
+        }
     }
 
     pub(crate) fn is_match(&self, text: &str) -> Result<bool, expr::Error> {

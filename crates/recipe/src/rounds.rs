@@ -233,7 +233,7 @@ impl Asked {
         }
         let diagnostics = problems
             .iter()
-            .map(|problem| Diagnostic::new(problem.to_string()));
+            .map(|problem| Diagnostic::new(problem.to_string()).about(problem));
         Err(Error::of(Kind::Answers, diagnostics.collect()))
     }
 
@@ -243,7 +243,10 @@ impl Asked {
             return Ok(());
         }
         match prompt::stale(&self.ids, given) {
-            Some(problem) => Err(Error::new(Kind::Answers, problem.to_string())),
+            Some(problem) => {
+                let diagnostic = Diagnostic::new(problem.to_string()).about(&problem);
+                Err(Error::of(Kind::Answers, vec![diagnostic]))
+            }
             None => Ok(()),
         }
     }
@@ -289,7 +292,8 @@ fn take(
         let message = format!("the answer `{}` {message}", question.key);
         Diagnostic::new(message).in_file(&question.source.file, Some(place))
     };
-    let typed = prompt::check(question, value).map_err(|problem| placed(problem.message))?;
+    let typed = prompt::check(question, value)
+        .map_err(|problem| placed(problem.message.clone()).about(&problem))?;
     match walked
         .found
         .wanted
@@ -353,7 +357,7 @@ fn ask(
             .default
             .as_ref()
             .map(|datum| datum.value.clone());
-        if let Some(answer) = &answer {
+        if let Some(answer) = answer.as_ref().filter(|_| !wanted.variable.secret) {
             known.asked.insert(wanted.name.clone(), answer.clone());
         }
         match answer.or(default) {

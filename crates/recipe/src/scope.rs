@@ -74,6 +74,19 @@ impl Scope {
         }
     }
 
+    /// Every known value that is data, under its name: variables, exports, what prompts and queries set.
+    pub(crate) fn variables(&self) -> Map<String, serde_json::Value> {
+        let names = self.state.keys();
+        let names = names
+            .into_iter()
+            .filter(|name| !matches!(&**name, "recipe" | "step" | "fileExists" | "dirExists"));
+        let values = names.filter_map(|name| {
+            let value = self.json(&name)?;
+            (!value.is_null()).then(|| (name.to_string(), value))
+        });
+        values.collect()
+    }
+
     /// A known value as data.
     pub(crate) fn json(&self, name: &str) -> Option<serde_json::Value> {
         if self.unknown.contains_key(name) {

@@ -249,12 +249,13 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// The values a run was decided with, by name.
+    /// The values a run was decided with, by name; what may be kept of them. Secrets may not.
     pub(crate) fn values(&self, walked: &Walked) -> Map<String, Value> {
-        let declared = self.unit.recipe.manifest.variables.keys();
-        let names = declared.chain(walked.found.variables.keys());
+        let declared = self.unit.recipe.manifest.variables.iter();
+        let declared = declared.chain(&walked.found.variables);
+        let kept = declared.filter(|(_, variable)| !variable.secret && variable.computed.is_none());
         let mut values = Map::new();
-        for name in names {
+        for (name, _) in kept {
             if let Some(value) = walked.scope.json(name).filter(|value| !value.is_null()) {
                 values.insert(name.clone(), value);
             }

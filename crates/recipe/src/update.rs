@@ -15,6 +15,8 @@ use crate::effect::{Effect, Write};
 use crate::error::{Error, Kind};
 use crate::host::Host;
 use crate::load::Recipe;
+use crate::manifest::Migration;
+use crate::migrate::{self, Moved};
 use crate::perform::{Guarded, check_trust};
 use crate::project::Observed;
 use crate::record::{Record, RecordedRun};
@@ -70,6 +72,8 @@ pub enum UpdateStatus {
     /// Both changed the same lines; the file has conflict marks.
     Conflicted,
     Unchanged,
+    /// A migration put it elsewhere; nothing else changed.
+    Moved,
     /// Somebody deleted it, so it stays deleted.
     DeletedByUser,
     /// The newer recipe would make it, and something else is there.
@@ -147,7 +151,9 @@ fn prepare(
     let path = Record::path(recipe)?;
     let bytes = root.read(&path)?;
     prepared.observed.note_text(&path, bytes.as_deref());
+    let pending = migrate::pending(&recipe.manifest, record.recipe_version.as_deref());
     for run in &mut record.runs {
+        let moved = carry_over(recipe, root, (request, run), &pending)?;
         let now = match generate(recipe, root, (request, run), host)? {
             Generated::Now(now) => now,
             Generated::Needed(needed) => return Ok(Preparation::Needed(needed)),
@@ -163,7 +169,7 @@ fn prepare(
                 .cloned(),
         );
         let before = std::mem::replace(run, now.run);
-        merge_run(root, &before, (run, now.writes), &mut prepared)?;
+        merge_run(root, (&before, &moved), (run, now.writes), &mut prepared)?;
     }
     let changed = guarded
         .iter()
@@ -177,6 +183,25 @@ fn prepare(
     record.recipe_version.clone_from(&recipe.manifest.version);
     record.write_to(&mut prepared.changes, recipe)?;
     Ok(Preparation::Ready(Box::new(prepared)))
+}
+
+/// Carries what an older version recorded over to this one; where files were that have moved.
+fn carry_over(
+    recipe: &Recipe,
+    root: &Root,
+    (request, run): (&Request, &mut RecordedRun),
+    pending: &[&Migration],
+) -> Result<Moved, Error> {
+    let mut moved = Moved::new();
+    if pending.is_empty() {
+        return Ok(moved);
+    }
+    let session = Session::with_values(recipe, root, request, Map::new())?;
+    for migration in pending {
+        migrate::rename_values(run, migration);
+        moved.extend(migrate::move_files(&session, run, migration)?);
+    }
+    Ok(moved)
 }
 
 struct Now {
@@ -275,7 +300,7 @@ fn generate(
 /// Merges every file of one run and fills in its record.
 fn merge_run(
     root: &Root,
-    before: &RecordedRun,
+    (before, moved): (&RecordedRun, &Moved),
     (run, writes): (&mut RecordedRun, Vec<Write>),
     prepared: &mut Prepared,
 ) -> Result<(), Error> {
@@ -289,8 +314,10 @@ fn merge_run(
             continue;
         };
         let base = before.files.get(&write.path).map(String::as_str);
-        let current = root.read_text(&write.path)?;
-        observed.note_text(&write.path, current.as_deref().map(str::as_bytes));
+        let was = moved.get(&write.path);
+        let here = was.unwrap_or(&write.path);
+        let current = root.read_text(here)?;
+        observed.note_text(here, current.as_deref().map(str::as_bytes));
         let marked = current.as_deref().map_or(0, conflict_marks);
         if marked > 0 {
             // Merging into marks would bury them; the old base waits until they are settled.
@@ -304,7 +331,14 @@ fn merge_run(
             run.files.insert(write.path, base);
             continue;
         }
-        let merged = merge(base, current.as_deref(), &new)?;
+        let mut merged = merge(base, current.as_deref(), &new)?;
+        if let (Some(was), Some(text)) = (was, &current) {
+            merged.text.get_or_insert_with(|| text.clone());
+            if merged.status == UpdateStatus::Unchanged {
+                merged.status = UpdateStatus::Moved;
+            }
+            changes.put(was.clone(), Change::Delete);
+        }
         report.conflicts += merged.conflicts;
         let mut diff = String::new();
         if let Some(text) = merged.text {
@@ -328,6 +362,12 @@ fn merge_run(
             run.files.insert(write.path, new);
         }
     }
+    note_no_longer_generated(before, run, report);
+    Ok(())
+}
+
+/// Files that the older recipe made and this one does not.
+fn note_no_longer_generated(before: &RecordedRun, run: &RecordedRun, report: &mut UpdateReport) {
     for path in before
         .files
         .keys()
@@ -343,7 +383,6 @@ fn merge_run(
             diff: String::new(),
         });
     }
-    Ok(())
 }
 
 /// How many conflicts of an earlier update are still in a text.

@@ -1,37 +1,51 @@
 //! Checking a recipe without running it: every template it names, every sub-recipe, every text.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::rc::Rc;
 
-use workspace::{Kind as PathKind, Root};
+use workspace::{Kind as PathKind, RelPath, Root};
 
-use crate::error::{Diagnostic, Error, Kind};
+use crate::error::{Diagnostic, Error, Kind, Place};
 use crate::evaluate::{Settings, is_plain};
-use crate::load::Recipe;
+use crate::frontmatter;
+use crate::load::{self, Recipe};
 use crate::loader::{Meant, is_template};
 use crate::manifest::{AiPrompt, AiSchema, AiStep, Datum, ShellCommand, Step, Text, Tool};
-use crate::unit::{Library, Unit};
+use crate::unit::{Library, TemplateFile, Unit};
 
-/// Everything that is wrong with a recipe and can be known without values.
-pub fn validate(recipe: &Recipe, root: &Root) -> Result<(), Error> {
+/// Everything that is wrong with a recipe and can be known without values: its manifest, however
+/// broken, and all that its readable parts name.
+pub fn validate(path: &Path, root: &Root) -> Result<(), Error> {
+    let (recipe, mut found) = load::load_with_problems(root, path)?;
+    if let Some(recipe) = recipe {
+        found.extend(check(&recipe, root)?);
+    }
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(load::sorted(found)),
+    }
+}
+
+fn check(recipe: &Recipe, root: &Root) -> Result<Vec<Diagnostic>, Error> {
     let library = Library::new(root, Settings::default())?;
     let mut check = Check {
         library,
         found: Vec::new(),
         seen: BTreeSet::new(),
+        chain: Vec::new(),
     };
     let unit = check.library.unit(&Rc::new(recipe.clone()))?;
     check.unit(&unit);
-    match check.found.is_empty() {
-        true => Ok(()),
-        false => Err(Error::of(Kind::Manifest, check.found)),
-    }
+    Ok(check.found)
 }
 
 struct Check {
     library: Library,
     found: Vec<Diagnostic>,
     seen: BTreeSet<String>,
+    /// The recipes being looked at, outermost first.
+    chain: Vec<String>,
 }
 
 impl Check {
@@ -39,7 +53,9 @@ impl Check {
         if !self.seen.insert(unit.recipe.file.clone()) {
             return;
         }
+        self.chain.push(unit.recipe.file.clone());
         self.steps(unit, &unit.recipe.manifest.steps);
+        self.chain.pop();
         let manifest = &unit.recipe.manifest;
         for text in manifest.on_success.iter().chain(&manifest.on_error) {
             let compiled = unit.evaluator.check_text(unit.site(), text);
@@ -75,7 +91,10 @@ impl Check {
                 }
                 Tool::Recipe(tool) if is_plain(&tool.recipe.text) => {
                     match self.library.sub(unit, tool.recipe.text.trim()) {
-                        Ok(sub) => self.unit(&sub),
+                        Ok(sub) => {
+                            self.note(self.not_itself(unit, step, (&sub, tool.recipe.place)));
+                            self.unit(&sub);
+                        }
                         Err(error) => {
                             let (file, text) = (&unit.recipe.file, &unit.recipe.text);
                             self.note(Err(error.at(file, text, tool.recipe.place)));
@@ -87,6 +106,24 @@ impl Check {
                 _ => {}
             }
         }
+    }
+
+    /// A recipe that always runs itself never ends. Under a condition it may.
+    fn not_itself(
+        &self,
+        unit: &Rc<Unit>,
+        step: &Step,
+        (sub, place): (&Rc<Unit>, Place),
+    ) -> Result<(), Error> {
+        let file = &sub.recipe.file;
+        if step.when.is_some() || step.for_each.is_some() || !self.chain.contains(file) {
+            return Ok(());
+        }
+        let from = self.chain.iter().skip_while(|link| *link != file);
+        let chain: Vec<&str> = from.map(String::as_str).chain([file.as_str()]).collect();
+        let message = format!("this recipe runs itself: {}", chain.join(" -> "));
+        let error = unit.error(Kind::Manifest, place, message);
+        Err(error.hint("give the step a `when` that ends it"))
     }
 
     /// Compiles every template that a name without `{{ }}` means.
@@ -118,6 +155,8 @@ impl Check {
                     None => Ok(()),
                 }
             });
+            self.note(checked);
+            let checked = unit.template(&path).and_then(|file| check_matter(&file));
             self.note(checked);
         }
         Ok(())
@@ -174,6 +213,30 @@ impl Check {
             self.found.extend(error.diagnostics().iter().cloned());
         }
     }
+}
+
+/// A target that can be known, and frontmatter that stands where it does not count.
+fn check_matter(template: &TemplateFile) -> Result<(), Error> {
+    let (file, text) = (&template.file, &template.text);
+    if let Some(to) = template.frontmatter.attributes.get("to")
+        && let Some(path) = to.value.as_str().filter(|path| is_plain(path))
+        && !path.trim().is_empty()
+    {
+        RelPath::parse(path.trim()).map_err(|error| Error::from(error).at(file, text, to.place))?;
+    }
+    let Some(line) = frontmatter::misplaced(text) else {
+        return Ok(());
+    };
+    let place = Place {
+        line,
+        column: 1,
+        width: 3,
+    };
+    let message = "this looks like frontmatter, and frontmatter counts only from the first line on";
+    let hint = "remove what is above it, or put an empty one, two lines `---`, at the top";
+    Err(Error::new(Kind::Template, message)
+        .hint(hint)
+        .at(file, text, place))
 }
 
 /// Whether a schema without `{{ }}` is one.

@@ -52,6 +52,40 @@ pub fn read_text(path: &Path) -> Result<Option<String>, Error> {
     bytes.map(|bytes| text(bytes, &path.display())).transpose()
 }
 
+/// As [`read_text`], for a path that a person has named: a pipe such as `/dev/stdin` or `<(…)` is read
+/// to its end, because that is what was asked for.
+pub fn read_text_or_pipe(path: &Path) -> Result<Option<String>, Error> {
+    use std::os::unix::fs::FileTypeExt;
+    let kind = std::fs::metadata(path).ok().map(|found| found.file_type());
+    if !kind.is_some_and(|kind| kind.is_fifo() || kind.is_char_device()) {
+        return read_text(path);
+    }
+    let place = path.display();
+    let failed = |source| Error::io("reading", &place, source);
+    let mut bytes = Vec::new();
+    let pipe = std::fs::File::open(path).map_err(failed)?;
+    pipe.take(READ_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    if bytes.len() as u64 > READ_BYTES_MAX {
+        return Err(Error::new(
+            ErrorKind::Limit,
+            format!("`{place}` gives more than READ_BYTES_MAX ({READ_BYTES_MAX})"),
+        ));
+    }
+    text(bytes, &place).map(Some)
+}
+
+/// Whether a pipe or a file is behind standard input, rather than a terminal or nothing.
+#[must_use]
+pub fn stdin_has_data() -> bool {
+    let stdin = std::io::stdin();
+    rustix::fs::fstat(&stdin).is_ok_and(|stat| {
+        let kind = rustix::fs::FileType::from_raw_mode(stat.st_mode);
+        kind.is_fifo() || kind.is_file()
+    })
+}
+
 /// Whether anything is there, symlinks followed.
 #[must_use]
 pub fn exists(path: &Path) -> bool {

@@ -14,6 +14,7 @@ use crate::{Code, Error};
 const KEY: &str = "answer";
 const TITLE: &str = "A question";
 /// Where the built-in document begins to speak of files and of commands to run.
+const GENERATOR: &str = "A generator needs the answers below before it can write its files.\n";
 const HANDOVER: &str = "\n## Instructions\n";
 
 /// What came of a question.
@@ -72,7 +73,7 @@ fn put(
 
 fn questionnaire(text: &str) -> Result<Questionnaire, Error> {
     let source = Source {
-        file: "drawloom ai ask".to_owned(),
+        file: "the command line".to_owned(),
         line: 1,
     };
     let mut question = Question::new(KEY, source);
@@ -91,8 +92,10 @@ fn document(questionnaire: &Questionnaire) -> Result<String, Error> {
     };
     let template = prompt::DOCUMENT_TEMPLATE;
     let template = template.split(HANDOVER).next().unwrap_or(template);
+    // No generator waits for this answer.
+    let template = template.replace(GENERATOR, "");
     let engine = Engine::new(Rc::new(MapLoader::new()));
-    let compiled = engine.compile("document.jig", template, Layout::Jig)?;
+    let compiled = engine.compile("document.jig", &template, Layout::Jig)?;
     let state = match document::data(questionnaire, &input) {
         Value::Object(map) => expr::Object::from_json_map(&map),
         _ => expr::Object::new(),

@@ -20,7 +20,7 @@ const PATH_WIDTH_MAX: usize = 64;
 /// How many files are called by their names in a sentence.
 const NAMED_MAX: usize = 5;
 
-/// Show whom a change reaches, and which tests to run
+/// Show what a change affects, and which tests to run
 ///
 /// Follows imports backwards from the files given: who imports them, who imports those, and so on.
 /// Specifiers are resolved as the language does it, with extensions and index files, `tsconfig.json`

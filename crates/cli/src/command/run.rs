@@ -22,6 +22,7 @@ use crate::command::recipe::info;
 use crate::exit::{Exit, Trouble};
 use crate::output::Form;
 use crate::person::{Echo, Person};
+use crate::progress::Progress;
 use crate::session::Session;
 use crate::{arguments, input, interrupt, outcome, output, values};
 
@@ -50,6 +51,7 @@ Examples:
   drawloom run model Invoice --dry-run             the differences and commands, nothing done
   drawloom run model --help                        the recipe's variables
   drawloom run                                     choose a recipe from a list
+  drawloom run https://example.org/recipes.git model Invoice   straight from a repository
   drawloom run --undo                              settle a run that was killed
 
 Behind the recipe's name, `--x` is the recipe's variable `x` if it declares one; drawloom's own option
@@ -161,7 +163,14 @@ impl Run {
             };
         };
         let words = self.words_of_name(recipe);
-        let found = find(session, &project, (&words, &self.words))?;
+        let fetched;
+        let found = match app::fetched::is_address(recipe) {
+            true => {
+                fetched = fetch(&project, &words)?;
+                &fetched.found
+            }
+            false => &find(session, &project, (&words, &self.words))?,
+        };
         if self.wants_recipe_help {
             return recipe_help(&found.recipe, &words[..found.words].join(" "), "run");
         }
@@ -206,7 +215,10 @@ impl Run {
             })
         });
         match job.close(ended, (&self.words, &request.asked))? {
-            Closed::To(outcome, go_on) => outcome::show(outcome, &request, form, go_on.as_ref()),
+            Closed::To(outcome, go_on) => {
+                let shape = (form, &session.here(project));
+                outcome::show(outcome, &request, shape, go_on.as_ref())
+            }
             Closed::Deferred(needed) => outcome::answers_needed(&needed, &request, form),
             Closed::Left(exit) => Ok(exit),
         }
@@ -286,6 +298,16 @@ impl Writing {
             _ => usual,
         }
     }
+}
+
+/// The recipe of a repository, which stays on disk as long as the result lives.
+fn fetch(project: &Project, words: &[String]) -> Result<app::fetched::Fetched, Trouble> {
+    interrupt::command_started();
+    let progress = Progress::start(format!("fetching {}", words[0]));
+    let fetched = app::fetched::fetch(project, words, &interrupt::cancel());
+    drop(progress);
+    interrupt::command_finished();
+    Ok(fetched?)
 }
 
 /// The recipe that words name. Where there is none, a command line that is wrong in itself is said

@@ -13,6 +13,7 @@ use crate::answering::{Answering, Closed, GoOn, Job};
 use crate::arguments::Command;
 use crate::command::run;
 use crate::exit::{Exit, Problem, Trouble};
+use crate::outcome::Here;
 use crate::output::Form;
 use crate::person::{Echo, Person};
 use crate::session::Session;
@@ -133,8 +134,12 @@ impl Update {
             })
         });
         match job.close(ended, (&self.words, &request.asked))? {
-            Closed::To(UpdateOutcome::Done(report), _) => done(&report, form),
-            Closed::To(UpdateOutcome::Shown(report), go_on) => shown(&report, form, go_on.as_ref()),
+            Closed::To(UpdateOutcome::Done(report), _) => {
+                done(&report, form, &session.here(project))
+            }
+            Closed::To(UpdateOutcome::Shown(report), go_on) => {
+                shown(&report, (form, &session.here(project)), go_on.as_ref())
+            }
             Closed::To(UpdateOutcome::AnswersNeeded(needed), _) => {
                 outcome::answers_needed(&needed, &request, form)
             }
@@ -144,10 +149,10 @@ impl Update {
     }
 }
 
-fn done(report: &UpdateReport, form: Form) -> Result<Exit, Trouble> {
+fn done(report: &UpdateReport, form: Form, here: &Here) -> Result<Exit, Trouble> {
     match form {
         Form::Json => output::json(&outcome::tagged("done", report))?,
-        Form::Text => say(report),
+        Form::Text => say(report, here),
     }
     if report.conflicts == 0 {
         return Ok(Exit::Done);
@@ -172,7 +177,11 @@ fn done(report: &UpdateReport, form: Form) -> Result<Exit, Trouble> {
     .hint("the files have conflict marks (<<<<<<<): edit them, as after a merge"))
 }
 
-fn shown(report: &UpdateReport, form: Form, go_on: Option<&GoOn>) -> Result<Exit, Trouble> {
+fn shown(
+    report: &UpdateReport,
+    (form, here): (Form, &Here),
+    go_on: Option<&GoOn>,
+) -> Result<Exit, Trouble> {
     if form == Form::Json {
         let result = outcome::tagged("dry-run", report);
         output::json(&outcome::with_go_on(result, go_on))?;
@@ -184,13 +193,13 @@ fn shown(report: &UpdateReport, form: Form, go_on: Option<&GoOn>) -> Result<Exit
         .map(|file| diff::colored(&file.diff))
         .collect();
     output::styled(&differences)?;
-    say(report);
+    say(report, here);
     output::say("dry run: nothing was written");
     outcome::say_go_on(go_on, form);
     Ok(Exit::Done)
 }
 
-fn say(report: &UpdateReport) {
+fn say(report: &UpdateReport, here: &Here) {
     for file in &report.files {
         let (word, color) = match file.status {
             UpdateStatus::Created => ("created", AnsiColor::Green),
@@ -198,6 +207,7 @@ fn say(report: &UpdateReport) {
             UpdateStatus::Merged => ("merged", AnsiColor::Yellow),
             UpdateStatus::Conflicted => ("conflict", AnsiColor::Red),
             UpdateStatus::Unchanged => ("unchanged", AnsiColor::BrightBlack),
+            UpdateStatus::Moved => ("moved", AnsiColor::Yellow),
             UpdateStatus::DeletedByUser => ("deleted", AnsiColor::BrightBlack),
             UpdateStatus::Exists => ("exists", AnsiColor::Red),
             UpdateStatus::NoLongerGenerated => ("left", AnsiColor::BrightBlack),
@@ -211,7 +221,7 @@ fn say(report: &UpdateReport) {
         output::say(outcome::word(
             word,
             color.on_default(),
-            &format!("{}{why}", file.path),
+            &format!("{}{why}", here.shown(file.path.as_str())),
         ));
     }
     for key in &report.answers_kept {

@@ -45,7 +45,7 @@ fn refusals_by_status() {
         &[
             "slow down",
             "HTTP 429",
-            "attempt 2 of 2 in 1.0 s",
+            "retrying in 1.0 s (2 of 2)",
             "`attempts_max` = 2",
         ],
     );

@@ -21,6 +21,7 @@ mod interruption;
 mod kits;
 mod own_names;
 mod running;
+mod second_look;
 mod setting_up;
 mod template_render;
 mod two_passes;

@@ -108,57 +108,6 @@ It does things.
     assert_eq!(project.read("ABOUT.md"), about);
 }
 
-/// The README's blocks that begin with a comment naming their file, by that name.
-fn readme_files() -> Vec<(String, String)> {
-    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
-    let readme = std::fs::read_to_string(readme).unwrap();
-    let blocks = readme
-        .split("\n```")
-        .skip(1)
-        .step_by(2)
-        .filter_map(|block| {
-            let (_, body) = block.split_once('\n')?;
-            let (first, rest) = body.split_once('\n')?;
-            let path = first
-                .strip_prefix("# ")
-                .filter(|path| path.starts_with(".drawloom/"))?;
-            Some((path.to_owned(), format!("{rest}\n")))
-        });
-    blocks.collect()
-}
-
-#[test]
-fn what_the_readme_tells_a_new_user_works() {
-    let project = initialized();
-    let files = readme_files();
-    assert_eq!(files.len(), 2, "{files:?}");
-    for (path, text) in &files {
-        project.write(path, text);
-    }
-    let expect = Expect {
-        exit: 2,
-        out: Has(&["### `cardFields`"]),
-        err: Anything,
-    };
-    check(&project, "run model Customer", expect);
-    project.write("answers.json", r#"{ "cardFields": ["name", "email"] }"#);
-    let expect = Expect {
-        exit: 0,
-        out: Nothing,
-        err: Has(&["created", "src/customer.ts"]),
-    };
-    check(
-        &project,
-        "run model Customer --answers answers.json",
-        expect,
-    );
-    let written = project.read("src/customer.ts");
-    assert!(
-        written.contains("  email: string;") && written.contains("\"name\""),
-        "{written}"
-    );
-}
-
 #[test]
 fn init_overwrites_nothing() {
     let project = Project::with(&[

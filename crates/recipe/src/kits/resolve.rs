@@ -185,7 +185,12 @@ fn not_found(catalog: &Catalog, word: &str) -> Error {
         .all()
         .flat_map(|l| [l.id.as_str(), l.name.as_str()])
         .collect();
-    match nearest(word, known.iter().copied()) {
+    // hygen's users name the generator first: `comp` of `hygen/comp/new`.
+    let holds = catalog
+        .all()
+        .find(|listing| listing.id.split('/').any(|part| part == word));
+    let near = nearest(word, known.iter().copied()).map(str::to_owned);
+    match near.or_else(|| holds.map(|listing| listing.id.clone())) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error.hint("`drawloom recipe list` shows what there is; a path needs `./`"),
     }

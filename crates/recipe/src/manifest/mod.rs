@@ -11,7 +11,7 @@ mod variable;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-use crate::error::Error;
+use crate::error::{Diagnostic, Error};
 use crate::fields::{Fields, Foreign, Problems};
 use crate::yaml;
 
@@ -23,8 +23,8 @@ pub use ai::{
 pub use order::Order;
 pub use step::{ForEach, STEPS_MAX, Step};
 pub use tool::{
-    Action, Check, EnsureDirs, Format, Group, Install, Patch, PromptKind, PromptStep, Query, Shell,
-    ShellCommand, SubRecipe, TemplateStep, Tool,
+    Action, Check, EnsureDirs, Format, Group, Install, Patch, PromptKind, PromptStep, Query,
+    Replace, Shell, ShellCommand, SubRecipe, TemplateStep, Tool,
 };
 pub use variable::{Type, Variable};
 
@@ -45,6 +45,18 @@ pub struct Manifest {
     pub provides: Vec<String>,
     pub on_success: Option<Text>,
     pub on_error: Option<Text>,
+    /// What an update carries over from older versions.
+    pub migrations: Vec<Migration>,
+}
+
+/// What became different with a version.
+#[derive(Clone, Debug)]
+pub struct Migration {
+    pub version: String,
+    /// The old name of a variable and the new one.
+    pub variables: Vec<(String, String)>,
+    /// Where a generated file was and where it goes; templates over the variables.
+    pub files: Vec<(Text, Text)>,
 }
 
 /// A worked example: values, and what they give.
@@ -55,7 +67,7 @@ pub struct Example {
     pub variables: Map<String, Value>,
 }
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "name",
     "description",
     "version",
@@ -69,6 +81,7 @@ const KEYS: [&str; 14] = [
     "outputs",
     "onSuccess",
     "onError",
+    "migrations",
     "engines",
 ];
 
@@ -100,6 +113,17 @@ pub fn parse(file: &str, text: &str) -> Result<Manifest, Error> {
     problems.finish(manifest)
 }
 
+/// Reads as much of a manifest as can be read, with everything that is wrong with it.
+pub(crate) fn parse_all(
+    file: &str,
+    text: &str,
+) -> Result<(Option<Manifest>, Vec<Diagnostic>), Error> {
+    let root = yaml::parse(file, text)?;
+    let mut problems = Problems::new(file, text);
+    let manifest = read(&root, &mut problems);
+    Ok((manifest, problems.into_diagnostics()))
+}
+
 fn read(root: &yaml::Node, problems: &mut Problems<'_>) -> Option<Manifest> {
     let fields = Fields::open(root, "a recipe", problems)?;
     fields.only(&[&KEYS], &FOREIGN, problems);
@@ -127,8 +151,42 @@ fn read(root: &yaml::Node, problems: &mut Problems<'_>) -> Option<Manifest> {
         provides: read_provides(&fields, problems),
         on_success: fields.text("onSuccess", problems),
         on_error: fields.text("onError", problems),
+        migrations: read_migrations(&fields, problems),
     };
     (name.is_some() && order.is_some()).then_some(manifest)
+}
+
+fn read_migrations(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Vec<Migration> {
+    let mut migrations = Vec::new();
+    for node in fields.list("migrations", problems) {
+        let Some(fields) = Fields::open(node, "a migration", problems) else {
+            continue;
+        };
+        fields.only(&[&["version", "variables", "files"]], &[], problems);
+        let place = fields.at;
+        let Some(version) = fields.required("version", problems) else {
+            continue;
+        };
+        if !fields.has("variables") && !fields.has("files") {
+            problems.note(
+                place,
+                "this migration says nothing to do: add `variables` or `files`",
+            );
+        }
+        let variables = fields.text_map("variables", problems).into_iter();
+        let files = fields.text_map("files", problems).into_iter();
+        migrations.push(Migration {
+            version: version.text,
+            variables: variables.map(|(old, new)| (old, new.text)).collect(),
+            files: files
+                .map(|(old, new)| {
+                    let place = new.place;
+                    (Text { text: old, place }, new)
+                })
+                .collect(),
+        });
+    }
+    migrations
 }
 
 fn read_examples(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Vec<Example> {

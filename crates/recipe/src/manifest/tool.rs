@@ -18,6 +18,7 @@ pub enum Tool {
     Prompt(PromptStep),
     Query(Query),
     Patch(Patch),
+    Replace(Replace),
     EnsureDirs(EnsureDirs),
     Install(Install),
     Recipe(SubRecipe),
@@ -109,6 +110,20 @@ pub struct Patch {
     pub indent: usize,
 }
 
+/// Replaces what matches a regular expression in a file of the project.
+#[derive(Clone, Debug)]
+pub struct Replace {
+    pub file: Text,
+    /// A JavaScript regular expression in which `^` and `$` match at every line.
+    pub pattern: Text,
+    /// What takes its place; `$1` is the first group, as in JavaScript.
+    pub with: Text,
+    /// Whether every match is replaced, or the first alone.
+    pub all: bool,
+    /// Whether it is fine that nothing matches.
+    pub optional: bool,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     Json,
@@ -153,7 +168,7 @@ pub struct Group {
 const INDENT_DEFAULT: usize = 2;
 
 /// Each tool, the key that gives it away, and the keys it may have.
-const TOOLS: [(&str, Option<&str>, &[&str]); 12] = [
+const TOOLS: [(&str, Option<&str>, &[&str]); 13] = [
     ("shell", Some("command"), &["command", "argv", "cwd", "env"]),
     (
         "recipe",
@@ -197,6 +212,11 @@ const TOOLS: [(&str, Option<&str>, &[&str]); 12] = [
         &["file", "format", "merge", "createIfMissing", "indent"],
     ),
     (
+        "replace",
+        Some("replace"),
+        &["file", "replace", "with", "all", "optional"],
+    ),
+    (
         "query",
         Some("file"),
         &["file", "format", "checks", "expression"],
@@ -228,6 +248,7 @@ impl Tool {
             Tool::Prompt(_) => "prompt",
             Tool::Query(_) => "query",
             Tool::Patch(_) => "patch",
+            Tool::Replace(_) => "replace",
             Tool::EnsureDirs(_) => "ensure-dirs",
             Tool::Install(_) => "install",
             Tool::Recipe(_) => "recipe",
@@ -263,7 +284,8 @@ pub(super) fn name_of(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Optio
         match found {
             Some((name, ..)) => return Some(name),
             None if text.text == "codemod" => {
-                let hint = "use `inject` in a template's frontmatter, or an `action`".to_owned();
+                let hint = "use `replace`, `inject` in a template's frontmatter, or an `action`"
+                    .to_owned();
                 problems.note_at(text.place, "there is no tool `codemod`", Some(hint));
             }
             None => {
@@ -309,6 +331,7 @@ pub(super) fn read(tool: &str, fields: &Fields<'_>, problems: &mut Problems<'_>)
         "prompt" => read_prompt(fields, problems).map(Tool::Prompt),
         "query" => read_query(fields, problems).map(Tool::Query),
         "patch" => read_patch(fields, problems).map(Tool::Patch),
+        "replace" => read_replace(fields, problems).map(Tool::Replace),
         "ensure-dirs" => {
             let paths = at_least_one("paths", fields, problems)?;
             Some(Tool::EnsureDirs(EnsureDirs { paths }))
@@ -437,6 +460,23 @@ fn read_patch(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Patch>
         indent: fields
             .count("indent", problems)
             .map_or(INDENT_DEFAULT, |indent| indent as usize),
+    })
+}
+
+fn read_replace(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Option<Replace> {
+    let (file, pattern) = (
+        fields.required("file", problems),
+        fields.required("replace", problems),
+    );
+    if !fields.has("with") {
+        problems.note(fields.at, "`with` is missing in a replacement");
+    }
+    Some(Replace {
+        file: file?,
+        pattern: pattern?,
+        with: fields.text("with", problems)?,
+        all: fields.flag("all", problems).unwrap_or(true),
+        optional: fields.flag("optional", problems).unwrap_or(false),
     })
 }
 

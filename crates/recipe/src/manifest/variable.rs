@@ -4,6 +4,8 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use crate::fields::{Datum, Fields, Foreign, Problems, Text};
+use crate::regex::Regex;
+use crate::variables::typed;
 
 /// What a variable holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +38,16 @@ pub struct Variable {
     pub multiple: bool,
     /// Which positional argument fills it, from zero.
     pub position: Option<u32>,
+    /// Never recorded, never shown, typed without an echo.
+    pub secret: bool,
+    /// A condition over the variables before it, without which nobody is asked for it.
+    pub when: Option<Text>,
+    /// What the words of an enum are called where a person chooses.
+    pub labels: Vec<(String, String)>,
+    /// A template over the variables before it; nobody can give another value.
+    pub computed: Option<Datum>,
+    /// What is said when a value breaks the rules, instead of the rule.
+    pub message: Option<String>,
 }
 
 const TYPES: [(&str, Type); 8] = [
@@ -49,7 +61,7 @@ const TYPES: [(&str, Type); 8] = [
     ("directory", Type::Directory),
 ];
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 17] = [
     "type",
     "required",
     "default",
@@ -62,6 +74,11 @@ const KEYS: [&str; 12] = [
     "values",
     "multiple",
     "position",
+    "secret",
+    "when",
+    "labels",
+    "computed",
+    "message",
 ];
 
 const FOREIGN: [Foreign; 3] = [
@@ -147,9 +164,20 @@ fn read(node: &crate::yaml::Node, problems: &mut Problems<'_>) -> Option<Variabl
         values,
         multiple: fields.flag("multiple", problems).unwrap_or(false),
         position: fields.count("position", problems),
+        secret: fields.flag("secret", problems).unwrap_or(false),
+        when: fields.text("when", problems),
+        labels: read_labels(&fields, problems),
+        computed: fields.datum("computed", problems),
+        message: fields.string("message", problems),
     };
     check(&variable, &fields, problems);
     Some(variable)
+}
+
+/// What each word is called: `labels: { card: A card, table: A table }`.
+fn read_labels(fields: &Fields<'_>, problems: &mut Problems<'_>) -> Vec<(String, String)> {
+    let labels = fields.text_map("labels", problems).into_iter();
+    labels.map(|(word, label)| (word, label.text)).collect()
 }
 
 /// Rules that contradict the type, or one another.
@@ -168,6 +196,7 @@ fn check(variable: &Variable, fields: &Fields<'_>, problems: &mut Problems<'_>) 
     only_for("max", &[Type::Number]);
     only_for("values", &[Type::Enum]);
     only_for("multiple", &[Type::Enum]);
+    only_for("labels", &[Type::Enum]);
     if variable.kind == Type::Enum && variable.values.is_empty() {
         let hint = "list the allowed words under `values`".to_owned();
         problems.note_with_hint(
@@ -176,10 +205,43 @@ fn check(variable: &Variable, fields: &Fields<'_>, problems: &mut Problems<'_>) 
             Some(hint),
         );
     }
+    for (word, _) in &variable.labels {
+        if !variable.values.contains(word) {
+            let message = format!("`labels` names `{word}`, which is not among `values`");
+            problems.note(fields.key_at("labels"), message);
+        }
+    }
+    if variable.computed.is_some() {
+        for key in [
+            "required",
+            "default",
+            "suggestion",
+            "prompt",
+            "position",
+            "secret",
+        ] {
+            if fields.has(key) {
+                let message = format!("`{key}` has no meaning for a variable that is computed");
+                problems.note(fields.key_at(key), message);
+            }
+        }
+    }
     if variable.required && variable.default.is_some() {
         let message = "`required` and `default` contradict each other";
         let hint = "drop `required`, or use `suggestion` instead of `default`".to_owned();
         problems.note_with_hint(fields.key_at("default"), message, Some(hint));
+    }
+    if let Some(pattern) = &variable.pattern
+        && let Err(error) = Regex::new(&pattern.text)
+    {
+        let message = format!("this is not a regular expression: {}", error.message());
+        problems.note(fields.key_at("pattern"), message);
+    }
+    if let Some(default) = &variable.default
+        && !default.value.to_string().contains("{{")
+        && let Err(wrong) = typed(variable, &default.value)
+    {
+        problems.note(fields.key_at("default"), format!("the default {wrong}"));
     }
     if let (Some(min), Some(max)) = (variable.min, variable.max)
         && min > max

@@ -191,6 +191,9 @@ fn one(
     let mut tries_left = command.retries;
     let outcome = loop {
         let outcome = exec::run_observed(&invocation, &mut |stream, line| {
+            if command.prints_data && stream == Stream::Stdout {
+                return;
+            }
             let (step, line) = (command.step.clone(), line.to_owned());
             notes
                 .send(Note::Line {

@@ -148,18 +148,16 @@ impl Walk<'_> {
         let Some(mut words) = self.action_words(at, &tool.command)? else {
             return Ok(Outcome::Later);
         };
-        // A program of the recipe's own is named by its path in the recipe.
-        if let Some(first) = words.first_mut()
-            && let Some(file) = at.unit.files.find_file(first)?
-        {
-            *first = at
-                .unit
-                .files
-                .base()
-                .path()
-                .join(file.as_path())
-                .display()
-                .to_string();
+        // A file of the recipe's own is named by its path in the recipe, in every place.
+        for (index, word) in words.iter_mut().enumerate() {
+            let found = match index {
+                0 => at.unit.files.find_file(word)?,
+                _ => at.unit.files.find_own(word)?,
+            };
+            if let Some(file) = found {
+                let path = at.unit.files.base().path().join(file.as_path());
+                *word = path.display().to_string();
+            }
         }
         let parameters = Json::Object(tool.parameters.clone());
         let (parameters, certainty) = self.value(at, &parameters, at.step.place)?;
@@ -169,10 +167,7 @@ impl Walk<'_> {
         if certainty == Certainty::Later {
             return Ok(Outcome::Later);
         }
-        let names = at.unit.recipe.manifest.variables.keys();
-        let variables: Map<String, Json> = names
-            .filter_map(|name| Some((name.clone(), at.scope.json(name)?)))
-            .collect();
+        let variables: Map<String, Json> = at.scope.variables();
         let input = json!({
             "parameters": parameters,
             "variables": variables,
@@ -238,6 +233,7 @@ impl Walk<'_> {
             stdin: wish.stdin,
             timeout: at.step.timeout,
             retries: at.step.retries,
+            prints_data: matches!(at.step.tool, Tool::Action(_)),
             continue_on_error: at.step.continue_on_error || wish.may_fail,
             outside: at.unit.is_foreign,
             file: at.unit.recipe.file.clone(),

@@ -8,7 +8,8 @@ use super::put::{Put, Putting};
 use super::{At, Certainty, Outcome, Walk};
 use crate::effect::{Effect, FileStatus};
 use crate::error::{Diagnostic, Error, Kind, Place};
-use crate::manifest::{EnsureDirs, Format, Patch, Query, Text};
+use crate::manifest::{EnsureDirs, Format, Patch, Query, Replace, Text};
+use crate::regex::Regex;
 use crate::scope::{Scope, to_json};
 use crate::structured;
 
@@ -105,6 +106,56 @@ impl Walk<'_> {
             },
         )?;
         Ok(Outcome::Value(json!({ "file": path, "created": created })))
+    }
+
+    /// Replaces what matches in a file. A second run finds the replacement in place and changes nothing
+    /// more, unless the pattern matches what it has put there.
+    pub(super) fn replace_matches(
+        &mut self,
+        at: &mut At<'_>,
+        tool: &Replace,
+    ) -> Result<Outcome, Error> {
+        let Some(path) = self.data_path(at, &tool.file)? else {
+            return Ok(Outcome::Later);
+        };
+        let (pattern, of_pattern) = self.text(at, &tool.pattern)?;
+        let (with, of_with) = self.text(at, &tool.with)?;
+        let certainty = of_pattern.max(of_with);
+        if certainty == Certainty::Later {
+            return Ok(Outcome::Later);
+        }
+        let text = self
+            .project
+            .read_text(&path)
+            .map_err(|error| placed(at, error, &tool.file))?;
+        let Some(text) = text else {
+            let message = format!("there is no `{path}` to replace anything in");
+            let error = at.unit.error(Kind::NotFound, tool.file.place, message);
+            return Err(error.hint("make it in an earlier step, or give the step a `when`"));
+        };
+        let (new, count) = Regex::new(&pattern)
+            .and_then(|regex| regex.replace(&text, &with, tool.all))
+            .map_err(|error| {
+                let message = format!("`{pattern}` cannot be used: {}", error.message());
+                at.unit.error(Kind::Manifest, tool.pattern.place, message)
+            })?;
+        // What is there already needs no replacing: running twice is running once.
+        if count == 0 && !tool.optional && !text.contains(with.as_str()) {
+            let message = format!("nothing in `{path}` matches `{pattern}`");
+            let error = at.unit.error(Kind::Inject, tool.pattern.place, message);
+            return Err(error.hint("correct the pattern, or add `optional: true`"));
+        }
+        self.put(
+            at,
+            Put {
+                content: new.into_bytes(),
+                executable: false,
+                how: Putting::Replace(FileStatus::Modified),
+                certainty,
+                path: path.clone(),
+            },
+        )?;
+        Ok(Outcome::Value(json!({ "file": path, "count": count })))
     }
 
     pub(super) fn ensure_dirs(

@@ -6,10 +6,10 @@ use expr::Value;
 use prompt::{AnswerKind, Question, Source};
 use serde_json::{Map, Value as Json, json};
 
-use super::{At, Certainty, Walk};
+use super::{At, Certainty, Condition, Walk};
 use crate::error::{Diagnostic, Error, Kind};
 use crate::host::{Ask, AskKind};
-use crate::manifest::{Step, Tool, Type, Variable};
+use crate::manifest::{Datum, Step, Tool, Type, Variable};
 use crate::scope::Scope;
 use crate::unit::Unit;
 use crate::unknown::Why;
@@ -40,6 +40,14 @@ impl Walk<'_> {
         }
         for (name, variable) in &manifest.variables {
             self.found.variables.insert(name.clone(), variable.clone());
+            if let Some(computed) = &variable.computed {
+                if scope.has(name) {
+                    let message = format!("`{name}` is computed, and cannot be given");
+                    return Err(unit.error(Kind::Usage, computed.place, message));
+                }
+                self.set_value(unit, &mut scope, (name, variable), computed)?;
+                continue;
+            }
             if scope.has(name) {
                 continue;
             }
@@ -47,7 +55,7 @@ impl Walk<'_> {
                 scope.set_json(name, value);
             } else if variable.default.is_some() {
                 self.default(unit, &mut scope, (name, variable))?;
-            } else if variable.required {
+            } else if variable.required && self.is_wanted(unit, &scope, variable)? {
                 let line = line_of(unit, name);
                 self.want(
                     name,
@@ -83,9 +91,38 @@ impl Walk<'_> {
         scope: &mut Scope,
         (name, variable): (&str, &Variable),
     ) -> Result<(), Error> {
-        let Some(default) = &variable.default else {
-            return Ok(());
+        match &variable.default {
+            Some(default) => self.set_value(unit, scope, (name, variable), default),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the variable's condition holds, as far as the variables before it say.
+    fn is_wanted(
+        &mut self,
+        unit: &Rc<Unit>,
+        scope: &Scope,
+        variable: &Variable,
+    ) -> Result<bool, Error> {
+        let mut step = nameless();
+        step.when.clone_from(&variable.when);
+        let at = At {
+            unit,
+            step: &step,
+            scope: scope.clone(),
         };
+        // What depends on a value that is still asked for is asked in the next round.
+        Ok(matches!(self.condition(&at)?, Condition::Yes))
+    }
+
+    /// Sets a variable from a value of the manifest, which may be a template over those before it.
+    fn set_value(
+        &mut self,
+        unit: &Rc<Unit>,
+        scope: &mut Scope,
+        (name, variable): (&str, &Variable),
+        default: &Datum,
+    ) -> Result<(), Error> {
         let step = nameless();
         let at = At {
             unit,
@@ -124,6 +161,8 @@ impl Wanted {
             default: variable.default.as_ref().map(|datum| datum.value.clone()),
             suggestion: variable.suggestion.clone(),
             refused: None,
+            labels: labels(variable),
+            is_secret: variable.secret,
         }
     }
 
@@ -194,8 +233,20 @@ pub(crate) fn missing(wanted: &[Wanted]) -> Error {
         1 => format!("a required value is missing: {}", names[0]),
         count => format!("{count} required values are missing: {}", names.join(", ")),
     };
-    let diagnostic = Diagnostic::new(message).hint(format!("give {}", flags.join(" ")));
+    let diagnostic = Diagnostic::new(message).hint(format!(
+        "give {}, or have them asked for with the other questions: --ask document",
+        flags.join(" ")
+    ));
     Error::of(Kind::Missing, vec![diagnostic])
+}
+
+/// What each allowed word is called, in the order of the words.
+fn labels(variable: &Variable) -> Vec<String> {
+    let label = |word: &String| {
+        let found = variable.labels.iter().find(|(of, _)| of == word);
+        found.map_or_else(|| word.clone(), |(_, label)| label.clone())
+    };
+    variable.values.iter().map(label).collect()
 }
 
 fn ask_kind(variable: &Variable) -> AskKind {

@@ -294,6 +294,7 @@ impl<'w> Walk<'w> {
             Tool::Prompt(tool) => self.prompt(at, tool, scope)?,
             Tool::Query(tool) => self.query(at, tool, scope)?,
             Tool::Patch(tool) => self.patch(at, tool)?,
+            Tool::Replace(tool) => self.replace_matches(at, tool)?,
             Tool::EnsureDirs(tool) => self.ensure_dirs(at, tool)?,
             Tool::Recipe(tool) => self.sub_recipe(at, tool, scope)?,
             Tool::Sequence(group) => self.sequence(at, group, scope)?,

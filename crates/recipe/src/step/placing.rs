@@ -40,7 +40,9 @@ impl Sheet<'_> {
     /// An error about a target, shown where the target is named.
     pub(super) fn located(&self, error: Error, injecting: bool) -> Error {
         let keys: &[&str] = match (error.kind(), injecting) {
-            (Kind::Inject, true) => &["before", "after", "at_line", "to"],
+            (Kind::Inject, true) if !error.is_about_target() => {
+                &["before", "after", "at_line", "to"]
+            }
             _ => &["to"],
         };
         self.at(error, keys)

@@ -99,5 +99,10 @@ pub(crate) fn variable(tool: &PromptStep, message: Option<String>) -> Variable {
         values: tool.options.clone(),
         multiple: tool.kind == PromptKind::MultiSelect,
         position: None,
+        secret: false,
+        when: None,
+        labels: Vec::new(),
+        computed: None,
+        message: None,
     }
 }

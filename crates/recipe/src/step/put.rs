@@ -86,6 +86,7 @@ impl Walk<'_> {
             }
             let message = format!("there is no `{path}` to inject into");
             return Err(Error::new(Kind::Inject, message)
+                .about_target()
                 .hint("make it in an earlier step, or drop `inject`"));
         };
         if let Some(pattern) = skip_if {

@@ -40,9 +40,9 @@ impl Walk<'_> {
             .sub(at.unit, name.trim())
             .map_err(|error| error.at(&at.unit.recipe.file, &at.unit.recipe.text, place))?;
         if self.chain.len() >= RECIPE_DEPTH_MAX {
-            let chain = self.chain.join(" -> ");
             let message = format!(
-                "recipes are nested deeper than RECIPE_DEPTH_MAX = {RECIPE_DEPTH_MAX}: {chain}"
+                "recipes are nested deeper than RECIPE_DEPTH_MAX = {RECIPE_DEPTH_MAX}: {}",
+                cycle(&self.chain)
             );
             let error = at.unit.error(Kind::Limit, place, message);
             return Err(error.hint("look for a recipe that runs itself"));
@@ -108,5 +108,19 @@ impl Walk<'_> {
             given.set_json(name, &value);
         }
         Ok(given)
+    }
+}
+
+/// The chain of recipes; where it goes round, once round.
+fn cycle(chain: &[String]) -> String {
+    let Some(last) = chain.last() else {
+        return String::new();
+    };
+    match chain.iter().rev().skip(1).position(|link| link == last) {
+        Some(before) => {
+            let round = &chain[chain.len() - 2 - before..];
+            format!("{}, again and again", round.join(" -> "))
+        }
+        None => chain.join(" -> "),
     }
 }

@@ -153,10 +153,15 @@ impl Mapping for Block {
 
 fn push(list: &Sequence, items: &[Value], gaps: Option<&Rc<Gaps>>) {
     let gaps = gaps.filter(|_| !list.is_flow_style());
+    // New items look like their neighbours.
+    let style = list.values().last().and_then(|last| quotes(&last));
     for item in items {
-        match gaps.and_then(|gaps| gaps.take(item)) {
-            Some(name) => list.push(ScalarValue::plain(name)),
-            None => list.push(node(item).as_ref()),
+        match (gaps.and_then(|gaps| gaps.take(item)), item, style) {
+            (Some(name), ..) => list.push(ScalarValue::plain(name)),
+            (None, Value::String(text), Some(style)) if !text.contains('\n') => {
+                list.push(ScalarValue::with_style(text, style));
+            }
+            _ => list.push(node(item).as_ref()),
         }
     }
 }
@@ -195,11 +200,41 @@ fn node(value: &Value) -> Box<dyn AsYaml> {
     }
 }
 
-/// A string with quotes around it where our reader, or an older one, would take it for a number.
+/// A string with quotes around it where our reader, or one of YAML 1.1, would take it for something
+/// else.
 fn string(text: &str) -> ScalarValue {
     let numeric = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.'));
     match read(text) {
         Ok(Value::Number(_)) if numeric => ScalarValue::single_quoted(text),
+        _ if is_ambiguous(text) => ScalarValue::single_quoted(text),
         _ => ScalarValue::string(text),
     }
+}
+
+/// Whether YAML 1.1 reads this as a date, as a number to the base of 60, or as a value of its own:
+/// `2020-01-01`, `22:22`, `=`. PyYAML, Ruby and Go's yaml.v2 do.
+pub(super) fn is_ambiguous(text: &str) -> bool {
+    matches!(text, "=" | "<<") || is_sexagesimal(text) || is_date(text)
+}
+
+fn is_sexagesimal(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let mut parts = digits.split(':');
+    let is_number = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_digit())
+            && part
+                .chars()
+                .all(|c| c.is_ascii_digit() || matches!(c, '_' | '.'))
+    };
+    parts.next().is_some_and(is_number) && digits.contains(':') && parts.all(is_number)
+}
+
+fn is_date(text: &str) -> bool {
+    let day = text.split(['T', 't', ' ']).next().unwrap_or_default();
+    let parts: Vec<&str> = day.split('-').collect();
+    let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+    matches!(lengths[..], [4, 1..=2, 1..=2])
+        && parts
+            .iter()
+            .all(|part| part.chars().all(|c| c.is_ascii_digit()))
 }

@@ -7,6 +7,7 @@ use std::cell::RefCell;
 
 use serde_json::{Value, json};
 
+use super::yaml::is_ambiguous;
 use crate::yaml::{Data, Node};
 
 /// Strings are folded over several lines by nobody's wish.
@@ -54,6 +55,7 @@ impl Layout {
             compact_list_indent: self.dashes_at_key,
             folded_wrap_chars: FOLDED_WRAP_CHARS,
             prefer_block_scalars: !ends_in_blank_lines(value),
+            quote_all: has_ambiguous(value),
         };
         // What cannot be written is found when the result is read again.
         let written = serde_saphyr::to_string_with_options(value, options).unwrap_or_default();
@@ -118,6 +120,18 @@ impl Gaps {
 
     fn name(&self, index: usize) -> String {
         format!("{}{index}x", self.word)
+    }
+}
+
+/// Whether a string in here needs quotes that the writer would not give it.
+fn has_ambiguous(value: &Value) -> bool {
+    match value {
+        Value::String(text) => is_ambiguous(text),
+        Value::Array(items) => items.iter().any(has_ambiguous),
+        Value::Object(map) => map
+            .iter()
+            .any(|(key, value)| is_ambiguous(key) || has_ambiguous(value)),
+        _ => false,
     }
 }
 

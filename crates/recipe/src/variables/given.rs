@@ -145,11 +145,16 @@ fn assign_positional<'v>(
     let extra: Vec<&str> = left.map(String::as_str).collect();
     if !extra.is_empty() {
         let taken = match places.len() {
-            0 => "takes no values by position".to_owned(),
-            count => format!("takes {count} by position"),
+            0 => "takes no positional values".to_owned(),
+            1 => "takes one positional value".to_owned(),
+            count => format!("takes {count} positional values"),
+        };
+        let what = match extra.len() {
+            1 => "argument",
+            _ => "arguments",
         };
         let message = format!(
-            "nothing to do with `{}`: the recipe {taken}",
+            "unexpected {what} `{}`: the recipe {taken}",
             extra.join(" ")
         );
         let names: Vec<String> = variables.keys().map(|name| format!("--{name}")).collect();

@@ -23,8 +23,7 @@ pub(crate) fn from_words(variable: &Variable, words: &[String]) -> Result<Value,
             ));
         }
     };
-    check(variable, &value)?;
-    Ok(value)
+    checked(variable, &value)
 }
 
 /// The value that a default or an argument of a sub-recipe means: rendered templates are texts.
@@ -38,13 +37,17 @@ pub(crate) fn typed(variable: &Variable, value: &Value) -> Result<Value, Wrong> 
         (_, Value::String(text)) => from_text(variable, text)?,
         _ => value.clone(),
     };
-    check(variable, &value)?;
-    Ok(value)
+    checked(variable, &value)
 }
 
 /// The value as it is, if it is of the declared type and keeps the rules.
 pub(crate) fn checked(variable: &Variable, value: &Value) -> Result<Value, Wrong> {
-    check(variable, value)?;
+    check(variable, value).map_err(|wrong| match (&variable.message, variable.secret) {
+        (Some(message), _) => format!("is not right: {message}"),
+        // What is wrong with a secret must not show it.
+        (None, true) => "breaks its rules".to_owned(),
+        (None, false) => wrong,
+    })?;
     Ok(value.clone())
 }
 
@@ -108,6 +111,7 @@ fn read_list(words: &[String]) -> Result<Value, Wrong> {
 }
 
 fn check(variable: &Variable, value: &Value) -> Result<(), Wrong> {
+    check_not_empty(variable, value)?;
     let shown = || shorten(&value.to_string());
     match (variable.kind, value) {
         (Type::String, Value::String(text)) => check_pattern(variable, text),
@@ -135,6 +139,19 @@ fn check(variable: &Variable, value: &Value) -> Result<(), Wrong> {
             };
             Err(mistyped(wanted, &shown()))
         }
+    }
+}
+
+/// A required value that is there must say something.
+fn check_not_empty(variable: &Variable, value: &Value) -> Result<(), Wrong> {
+    let is_empty = match value {
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    };
+    match is_empty && variable.required {
+        true => Err("needs a value, and this one is empty".to_owned()),
+        false => Ok(()),
     }
 }
 

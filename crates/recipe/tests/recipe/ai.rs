@@ -692,8 +692,7 @@ fn validation_finds_what_is_wrong_without_running() {
     let check = |steps_text: &str, says: &[&str]| {
         let ran = steps(steps_text).template("t.jig", "{{ broken").run();
         let root = Root::open(ran.path()).unwrap();
-        let found = load(&root, &ran.path().join(".drawloom/recipes/it"))
-            .and_then(|recipe| validate(&recipe, &root));
+        let found = validate(&ran.path().join(".drawloom/recipes/it"), &root);
         let report = found.err().map(|error| error.report()).unwrap_or_default();
         for part in says {
             assert!(report.contains(part), "{part} is not in\n{report}");
@@ -759,15 +758,18 @@ fn documented(heading: &str, info: &str) -> String {
 fn the_example_of_the_reference_does_what_it_says() {
     let of = |info: &str| documented("### The `ai` step\n", info);
     let case = || {
-        recipe(&of("yaml")).args("User").file(
-            "src/models/user.ts",
-            "export interface User { name: string }\n",
-        )
+        recipe(&of("yaml .drawloom/recipes/card/recipe.yml"))
+            .args("User")
+            .file(
+                "src/models/user.ts",
+                "export interface User { name: string }\n",
+            )
     };
-    let answers: Value = serde_json::from_str(&of("json")).unwrap();
+    let answers: Value = serde_json::from_str(&of("json answers.json")).unwrap();
     assert_eq!(keys(&case().run()), ["fields"]);
     let first = json!({ "fields": answers["fields"] });
     assert_eq!(keys(&case().answers(first).run()), ["card"]);
-    let ran = case().answers(answers).run();
-    ran.assert_files(&[("src/components/UserCard.tsx", &of("tsx"))]);
+    let ran = case().answers(answers.clone()).run();
+    let card = format!("{}\n", answers["card"].as_str().unwrap());
+    ran.assert_files(&[("src/components/UserCard.tsx", &card)]);
 }

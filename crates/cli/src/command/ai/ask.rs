@@ -19,15 +19,17 @@ use crate::{input, interrupt};
 /// Ask one question in whatever mode is configured
 ///
 /// The answer goes to stdout, everything else to stderr. In the mode `stdout`, and where nobody is
-/// configured, the question is printed as a document and the exit code is 2.
+/// configured, the question is printed as a document and the exit code is 2. Text that is piped in is
+/// added to the question.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   drawloom ai ask \"Name three colours.\"
-  git diff | drawloom ai ask - --ai-mode command
+  git diff | drawloom ai ask \"What does this change?\"
+  drawloom ai ask - < question.md
   drawloom ai ask \"Is it plugged in?\" --json")]
 pub(crate) struct Ask {
-    /// The question; `-` reads it from stdin
+    /// The question; `-` reads it from stdin. What is piped in is added to a question in words
     #[arg(allow_hyphen_values = true)]
     question: String,
     #[command(flatten)]
@@ -42,7 +44,10 @@ impl Ask {
         let project = session.project()?;
         let text = match self.question.as_str() {
             "-" => input::file_text(session, Path::new("-"))?,
-            text => text.to_owned(),
+            text => match input::piped_text()? {
+                Some(piped) => format!("{text}\n\n{}", prompt::document::fenced("", &piped)),
+                None => text.to_owned(),
+            },
         };
         if text.trim().is_empty() {
             return Err(Trouble::usage("the question is empty")

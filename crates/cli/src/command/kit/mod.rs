@@ -3,6 +3,7 @@
 pub(crate) mod add;
 pub(crate) mod info;
 pub(crate) mod list;
+pub(crate) mod refresh;
 pub(crate) mod remove;
 
 use clap::Subcommand;
@@ -21,6 +22,8 @@ pub(crate) enum Kit {
     Add(add::Add),
     List(list::List),
     Info(info::Info),
+    Update(refresh::Update),
+    Restore(refresh::Restore),
     Remove(remove::Remove),
 }
 
@@ -30,6 +33,8 @@ impl Kit {
             Self::Add(add) => add.run(session),
             Self::List(list) => list.run(session),
             Self::Info(info) => info.run(session),
+            Self::Update(update) => update.run(session),
+            Self::Restore(restore) => restore.run(session),
             Self::Remove(remove) => remove.run(session),
         }
     }

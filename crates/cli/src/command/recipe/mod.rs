@@ -2,6 +2,7 @@
 
 pub(crate) mod info;
 pub(crate) mod list;
+pub(crate) mod new;
 pub(crate) mod validate;
 
 use clap::Subcommand;
@@ -16,6 +17,7 @@ pub(crate) enum Recipe {
     List(list::List),
     Info(info::Info),
     Validate(validate::Validate),
+    New(new::New),
     Run(Box<Run>),
 }
 
@@ -25,6 +27,7 @@ impl Recipe {
             Self::List(list) => list.run(session),
             Self::Info(info) => info.run(session),
             Self::Validate(validate) => validate.run(session),
+            Self::New(new) => new.run(session),
             Self::Run(run) => run.run(session),
         }
     }

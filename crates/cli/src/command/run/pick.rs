@@ -23,9 +23,8 @@ pub(super) fn pick(run: &Run, session: &Session, project: &Project) -> Result<Ex
         })
         .collect();
     if listed.is_empty() {
-        return Err(
-            Trouble::usage("there are no recipes here").hint("`drawloom init` writes two examples")
-        );
+        return Err(Trouble::usage("there are no recipes here")
+            .hint("`drawloom init` writes two examples, `drawloom recipe new NAME` begins one"));
     }
     if !output::has_person() || run.json {
         let names: Vec<&str> = listed.iter().map(|(name, _)| name.as_str()).collect();

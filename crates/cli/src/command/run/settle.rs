@@ -64,7 +64,7 @@ fn resume(
     let mut person = Person::new(Echo::from(form));
     let root = &project.root;
     let done = recipe::resume(&recipe, root, (&request, unfinished), &mut person)?;
-    outcome::show(done, &request, form, None)
+    outcome::show(done, &request, (form, &session.here(project)), None)
 }
 
 fn undo(

@@ -111,6 +111,7 @@ fn wrong(sheet: &Sheet) -> Trouble {
             excerpt: Some(excerpt.text),
             notes: Vec::new(),
             hint: problem.hint.clone(),
+            answer: None,
         }
     });
     let trouble = Trouble {
@@ -144,6 +145,7 @@ fn refused(error: &mermaid::Error, file: &Path) -> Trouble {
         excerpt: Some(problem.excerpt.clone()),
         notes: Vec::new(),
         hint: problem.hint.clone(),
+        answer: None,
     });
     Trouble {
         problems: problems.collect(),
