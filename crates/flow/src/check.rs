@@ -8,6 +8,7 @@ use crate::commands;
 use crate::config::{Execution, StepType};
 use crate::error::{Code, Problem, Severity};
 use crate::id::StepId;
+use crate::idle;
 use crate::references;
 use crate::settings;
 use crate::workflow::{DEPTH_MAX, Edge, Step, When, Workflow};
@@ -36,9 +37,12 @@ pub fn check(workflow: &Workflow, around: &Surroundings<'_>) -> Vec<Problem> {
     check.reachable();
     check.alone();
     check.repeated();
+    check.drawn_twice();
+    check.second_errors();
     check.cycles();
     for step in workflow.steps() {
         check.problems.extend(settings::check(step));
+        check.problems.extend(idle::check(workflow, step));
         check.problems.extend(references::check(workflow, step));
         check.problems.extend(commands::check(step));
         check.assignees(step, around);
@@ -61,6 +65,9 @@ pub fn is_fine(problems: &[Problem]) -> bool {
         .iter()
         .all(|problem| problem.severity == Severity::Warning)
 }
+
+/// How many names are listed where none is near.
+const LISTED_MAX: usize = 8;
 
 struct Check<'w> {
     workflow: &'w Workflow,
@@ -115,21 +122,27 @@ impl Check<'_> {
         for edge in workflow.edges() {
             into.entry(&edge.to).or_default().push(edge);
         }
-        let mut found: BTreeMap<&StepId, &StepId> = BTreeMap::new();
-        for fork in workflow.steps() {
+        let mut found: BTreeMap<&StepId, Option<&StepId>> = BTreeMap::new();
+        let forks = workflow.steps().iter().map(|fork| {
             let ways = workflow.outgoing(&fork.id);
-            let ways: Vec<&Edge> = ways.filter(|edge| edge.when == When::Always).collect();
+            let ways = ways.filter(|edge| edge.when == When::Always);
+            (Some(&fork.id), ways.map(|edge| &edge.to).collect())
+        });
+        let begin: Vec<&StepId> = workflow.starts().iter().collect();
+        for (fork, ways) in forks.chain(std::iter::once((None, begin))) {
+            let ways: Vec<&StepId> = ways;
             if ways.len() < 2 {
                 continue;
             }
-            let sides = ways.iter().map(|edge| self.side(&fork.id, &edge.to));
+            let sides = ways.iter().map(|first| self.side(fork, first));
             let sides: Vec<HashSet<&StepId>> = sides.collect();
             for (step, edges) in &into {
                 // By which ways, and from where.
                 let mut came: Vec<(usize, &StepId)> = Vec::new();
                 for (way, (first, side)) in ways.iter().zip(&sides).enumerate() {
                     let here = edges.iter().filter(|edge| {
-                        side.contains(&edge.from) || (edge.from == fork.id && edge.to == first.to)
+                        side.contains(&edge.from)
+                            || (Some(&edge.from) == fork && edge.to == **first)
                     });
                     came.extend(here.map(|edge| (way, &edge.from)));
                 }
@@ -138,7 +151,7 @@ impl Check<'_> {
                     others.any(|(other, also)| way != other && from != also)
                 });
                 if meets {
-                    found.entry(step).or_insert(&fork.id);
+                    found.entry(step).or_insert(fork);
                 }
             }
         }
@@ -147,8 +160,12 @@ impl Check<'_> {
             let Some(step) = step.filter(|step| step.step_type != StepType::Join) else {
                 continue;
             };
+            let from = match fork {
+                Some(fork) => format!("`{fork}`"),
+                None => "the starts of a run".to_owned(),
+            };
             let message = format!(
-                "`{id}` is reached by several paths from `{fork}` at once, and is done once for each."
+                "`{id}` is reached by several paths from {from} at once, and is done once for each."
             );
             let problem = Problem::warning(Code::Repeated, step.spot, message);
             let hint =
@@ -158,19 +175,52 @@ impl Check<'_> {
     }
 
     /// The steps that can be reached on one way from a fork, up to joins and not through the fork.
-    fn side(&self, fork: &StepId, first: &StepId) -> HashSet<&StepId> {
+    fn side(&self, fork: Option<&StepId>, first: &StepId) -> HashSet<&StepId> {
         let mut found = HashSet::new();
         let mut open = vec![first.clone()];
         while let Some(id) = open.pop() {
             let Some(step) = self.workflow.step(&id) else {
                 continue;
             };
-            let ends = id == *fork || step.step_type == StepType::Join;
+            let ends = Some(&id) == fork || step.step_type == StepType::Join;
             if !ends && found.insert(&step.id) {
                 open.extend(self.workflow.outgoing(&id).map(|edge| edge.to.clone()));
             }
         }
         found
+    }
+
+    /// The same edge twice: what it leads to is done twice.
+    fn drawn_twice(&mut self) {
+        let mut seen = HashSet::new();
+        for edge in self.workflow.edges() {
+            if edge.when == When::Always && !seen.insert((&edge.from, &edge.to)) {
+                let message = format!(
+                    "The edge from `{}` to `{}` is drawn twice, and taken twice.",
+                    edge.from, edge.to
+                );
+                let problem = Problem::warning(Code::Repeated, edge.spot, message);
+                self.problems.push(problem.hint("remove one of them"));
+            }
+        }
+    }
+
+    /// Only one way leads on from a failure.
+    fn second_errors(&mut self) {
+        for step in self.workflow.steps() {
+            let edges = self.workflow.outgoing(&step.id);
+            let mut errors = edges.filter(|edge| edge.when == When::OnError);
+            let first = errors.next();
+            if let (Some(first), Some(second)) = (first, errors.next()) {
+                let message = format!(
+                    "`{}` has a second `onError` edge, to `{}`: only the one to `{}` is ever taken.",
+                    step.id, second.to, first.to
+                );
+                let problem = Problem::error(Code::Branch, second.spot, message);
+                let hint = format!("draw the edge to `{}` from `{}`", second.to, first.to);
+                self.problems.push(problem.hint(hint));
+            }
+        }
     }
 
     /// Cycles that no condition can end, and cycles in which nothing happens.
@@ -302,9 +352,16 @@ impl Check<'_> {
             );
             let mut problem =
                 Problem::error(Code::UnknownSubflow, step.value("subflowId"), message);
-            if let Some(near) = nearest(name, known.keys().map(String::as_str)) {
-                problem = problem.hint(format!("did you mean `{near}`?"));
-            }
+            let others = known.keys().map(String::as_str);
+            let others = others.filter(|other| around.name.as_deref() != Some(*other));
+            let listed: Vec<&str> = others.clone().take(LISTED_MAX).collect();
+            problem = match nearest(name, others) {
+                Some(near) => problem.hint(format!("did you mean `{near}`?")),
+                None if listed.is_empty() => {
+                    problem.hint("put it into `.drawloom/workflows`, as NAME.mmd")
+                }
+                None => problem.hint(format!("workflows here: {}", listed.join(", "))),
+            };
             self.problems.push(problem);
         } else if step.config.max_depth.is_none() && comes_back(name, known, around.name.as_deref())
         {

@@ -58,6 +58,13 @@ pub struct Config {
     pub context_from: Option<Vec<String>>,
     /// How many tokens of that, at most.
     pub context_tokens_max: Option<u32>,
+    /// How long a wait takes.
+    #[serde(rename = "for")]
+    pub wait_for: Option<Duration>,
+    /// An expression that gives the time at which a wait is over.
+    pub until: Option<String>,
+    /// The signal that ends a wait.
+    pub signal: Option<String>,
     /// How often a person is reminded of a task.
     pub remind: Option<Duration>,
     /// Who gets a person's task when its time is over, before `onTimeout` counts.
@@ -74,6 +81,7 @@ pub enum StepType {
     Foreach,
     Join,
     Subflow,
+    Wait,
 }
 
 impl StepType {
@@ -85,6 +93,7 @@ impl StepType {
             StepType::Foreach => "foreach",
             StepType::Join => "join",
             StepType::Subflow => "subflow",
+            StepType::Wait => "wait",
         }
     }
 }

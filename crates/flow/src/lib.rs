@@ -68,6 +68,7 @@ mod branch_map;
 mod branches;
 mod config;
 mod drawn;
+mod input;
 mod reads;
 mod scopes;
 mod spot;
@@ -79,6 +80,7 @@ mod written;
 mod check;
 mod commands;
 pub mod export;
+mod idle;
 mod references;
 mod settings;
 

@@ -146,8 +146,20 @@ impl<'w> Reading<'w> {
         if let Some(prompt) = &config.prompt {
             self.text("prompt", prompt);
         }
+        for (at, id) in config.context_from.iter().flatten().enumerate() {
+            if let Some(message) = self.step_reference(step, id) {
+                let spot = step.value(&format!("contextFrom.{at}"));
+                let message =
+                    message.replace(&format!("`steps.{id}`"), &format!("`contextFrom` {id}"));
+                self.problems
+                    .push(Problem::warning(Code::UnknownReference, spot, message));
+            }
+        }
         if let Some(path) = &config.items_path {
             self.whole("itemsPath", path);
+        }
+        if let Some(until) = &config.until {
+            self.whole("until", until);
         }
         for (name, mapped) in config.input_mapping.iter().flatten() {
             let path = format!("inputMapping.{name}");
@@ -245,6 +257,7 @@ impl<'w> Reading<'w> {
                 "`{name}` at `{}`: it stands in no foreach.",
                 step.id
             )),
+            "agent" | "run" => unknown_field(step, name, reference),
             name if NAMES.contains(&name) || GLOBALS.contains(&name) => None,
             name if MORE_GLOBALS.contains(&name) || self.is_variable(step, name) => None,
             name => Some(format!(
@@ -321,6 +334,24 @@ impl<'w> Reading<'w> {
             .into_iter()
             .any(|foreach| foreach.item_variable() == name)
     }
+}
+
+/// What is known of an agent and of a run.
+const FIELDS: [(&str, &[&str]); 2] = [
+    ("agent", &["id", "name", "displayName"]),
+    ("run", &["id", "status", "depth", "tags", "startedAt"]),
+];
+
+fn unknown_field(step: &Step, name: &str, reference: &Reference) -> Option<String> {
+    let (_, known) = FIELDS.iter().find(|(of, _)| *of == name)?;
+    let field = reference.path.get(1)?;
+    (!known.contains(&field.as_str())).then(|| {
+        format!(
+            "`{name}.{field}` at `{}` is unknown: there are {}.",
+            step.id,
+            known.join(", ")
+        )
+    })
 }
 
 /// The foreach steps whose items a step's own expressions see.

@@ -163,6 +163,7 @@ impl Skeleton {
             | What::Decided { .. }
             | What::Arrived { .. }
             | What::CameLate { .. }
+            | What::Signalled { .. }
             | What::Warned { .. } => {}
         }
         Ok(())

@@ -201,7 +201,7 @@ pub fn violations(schema: &Value, output: &Value) -> Vec<String> {
         .map(|error| {
             let at = error.instance_path().as_str();
             let at = if at.is_empty() { "/" } else { at };
-            format!("{at}: {error}")
+            format!("{at}: {}", crate::settings::plainly(&error.to_string()))
         })
         .collect()
 }

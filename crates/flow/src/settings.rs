@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::config::{Config, Policy, StepType};
+use crate::context::CONTEXT_TOKENS_MAX;
 use crate::error::{Code, Problem};
 use crate::workflow::{DEPTH_MAX, ITEMS_MAX, Step};
 
@@ -99,17 +100,58 @@ fn misplaced(step_type: StepType, config: &Config) -> Vec<&'static str> {
             is(StepType::Subflow),
         ),
         ("prompt", config.prompt.is_some(), !is(StepType::Decision)),
+        ("for", config.wait_for.is_some(), is(StepType::Wait)),
+        ("until", config.until.is_some(), is(StepType::Wait)),
+        ("signal", config.signal.is_some(), is(StepType::Wait)),
     ];
     let wrong = placed.into_iter().filter(|(_, set, fits)| *set && !fits);
     wrong.map(|(name, _, _)| name).collect()
 }
 
-fn no_schema(schema: &Value) -> Option<String> {
+pub(crate) fn no_schema(schema: &Value) -> Option<String> {
     if !matches!(schema, Value::Object(_) | Value::Bool(_)) {
         return Some("it is no object".to_owned());
     }
     let built = jsonschema::options().offline().build(schema);
-    built.err().map(|error| error.to_string())
+    built.err().map(|error| {
+        let at = error.instance_path().as_str();
+        match at.rsplit('/').next() {
+            Some("type") => no_type(at, error.instance()),
+            _ => format!(
+                "{}: {}",
+                if at.is_empty() { "/" } else { at },
+                plainly(&error.to_string())
+            ),
+        }
+    })
+}
+
+/// What JSON Schema calls the kinds of values.
+const TYPES: [&str; 7] = [
+    "array", "boolean", "integer", "null", "number", "object", "string",
+];
+
+fn no_type(at: &str, given: &Value) -> String {
+    let word = given.as_str().unwrap_or_default();
+    let meant = match prompt::nearest(word, TYPES) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => format!("it is one of {}", TYPES.join(", ")),
+    };
+    format!("{at} is {given}, which is no type; {meant}")
+}
+
+/// A sentence about alternatives without the words of the schema's authors.
+pub(crate) fn plainly(message: &str) -> String {
+    let mut message = message.to_owned();
+    for keyword in ["anyOf", "oneOf"] {
+        let theirs =
+            format!("is not valid under any of the schemas listed in the '{keyword}' keyword");
+        message = message.replace(
+            &theirs,
+            "fits none of the forms that the schema allows here",
+        );
+    }
+    message
 }
 
 /// Numbers that are out of their range.
@@ -133,9 +175,21 @@ fn ranges(step: &Step) -> Vec<(&'static str, String)> {
     if config.max_items.is_some_and(|max| max > ITEMS_MAX) {
         wrong.push(("maxItems", format!("is over ITEMS_MAX = {ITEMS_MAX}")));
     }
+    if config
+        .context_tokens_max
+        .is_some_and(|max| max > CONTEXT_TOKENS_MAX)
+    {
+        let over = format!("is over CONTEXT_TOKENS_MAX = {CONTEXT_TOKENS_MAX}");
+        wrong.push(("contextTokensMax", over));
+    }
     if config.max_depth.is_some_and(|max| max > DEPTH_MAX) {
         wrong.push(("maxDepth", format!("is over DEPTH_MAX = {DEPTH_MAX}")));
     }
+    let factor = config.retry.map(|retry| retry.factor);
+    if factor.is_some_and(|factor| !(1.0..=100.0).contains(&factor)) {
+        wrong.push(("retry.factor", "must be from 1 to 100".to_owned()));
+    }
+    wrong.extend(wait(step));
     let percent = config.min_success_percent;
     if percent.is_some_and(|percent| !(0.0..=100.0).contains(&percent)) {
         wrong.push(("minSuccessPercent", "must be from 0 to 100".to_owned()));
@@ -160,4 +214,21 @@ fn ranges(step: &Step) -> Vec<(&'static str, String)> {
         ));
     }
     wrong
+}
+
+/// What a wait waits for: one thing.
+fn wait(step: &Step) -> Option<(&'static str, String)> {
+    let config = &step.config;
+    let told = [
+        step.wait_for().is_some(),
+        config.until.is_some(),
+        config.signal.is_some(),
+    ];
+    let wrong = match told.iter().filter(|is_told| **is_told).count() {
+        _ if step.step_type != StepType::Wait => return None,
+        0 => "is missing: a wait has one of `for`, `until` and `signal`",
+        1 => return None,
+        _ => "or `until` or `signal`: a wait has one of them",
+    };
+    Some(("for", wrong.to_owned()))
 }

@@ -2,7 +2,7 @@
 
 use mermaid::Node;
 
-use crate::config::{Config, Execution, StepType};
+use crate::config::{Config, Duration, Execution, StepType};
 use crate::error::{Code, Problem};
 use crate::spot::Spot;
 
@@ -25,7 +25,10 @@ pub(crate) fn kind(
         return Err(ambiguous(node, spot("")));
     }
     let label = one_line(&node.label.text);
-    let shaped = shaped(node, &label);
+    let shaped = match is_wait(node, &label, config) {
+        true => Some((StepType::Wait, Execution::Automated)),
+        false => shaped(node, &label),
+    };
     let (step_type, execution) = match (config.step_type, shaped) {
         (Some(given), Some(shaped)) => (given, shaped.1),
         (Some(given), None) => (given, Execution::Automated),
@@ -74,13 +77,24 @@ fn shaped(node: &Node, label: &str) -> Option<(StepType, Execution)> {
     }
 }
 
+/// The shape of a delay, or `[Wait: 2h]`. Any other label that begins so says a wait only together with
+/// a config that says for what.
+fn is_wait(node: &Node, label: &str, config: &Config) -> bool {
+    if matches!(node.shape.name(), "delay" | "half-rounded-rectangle") {
+        return true;
+    }
+    let rest = after_prefix(label, "wait").filter(|_| node.shape.family() == Some("square"));
+    let is_told = config.wait_for.is_some() || config.until.is_some() || config.signal.is_some();
+    rest.is_some_and(|rest| is_told || Duration::read(rest).is_some())
+}
+
 fn begins_with_join(label: &str) -> bool {
     let word = label.split(|c: char| !c.is_alphanumeric()).next();
     word.is_some_and(|word| word.eq_ignore_ascii_case("join"))
 }
 
 fn without_prefix(label: &str) -> &str {
-    let words = ["each", "run", "join"];
+    let words = ["each", "run", "join", "wait"];
     let rest = words.iter().find_map(|word| after_prefix(label, word));
     rest.filter(|rest| !rest.is_empty()).unwrap_or(label)
 }

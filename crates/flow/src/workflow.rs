@@ -4,16 +4,18 @@ use std::collections::{HashMap, HashSet};
 
 use expr::Reference;
 use mermaid::Document;
+use serde_json::Value;
 
 use crate::block;
 use crate::branch_map::BranchMap;
 use crate::branches;
-use crate::config::{Config, Execution, Handler, Retry, StepType};
+use crate::config::{Config, Duration, Execution, Handler, Retry, StepType};
 use crate::context::{CONTEXT_TOKENS_DEFAULT, CONTEXT_TOKENS_MAX};
 use crate::drawn;
 use crate::engine::FailureClass;
 use crate::error::{Code, Error, Problem};
 use crate::id::{StepId, TextHash};
+use crate::input;
 use crate::reads;
 use crate::scopes;
 use crate::spot::{Lines, Spot};
@@ -47,6 +49,7 @@ pub struct Workflow {
     /// For every join of branches: the steps from which it can be reached.
     upstream: HashMap<StepId, HashSet<StepId>>,
     branches: BranchMap,
+    input_schema: Option<Value>,
 }
 
 /// One step.
@@ -114,6 +117,7 @@ pub fn parse(source: &str) -> Result<Workflow, Error> {
         problems.push(Problem::error(Code::Limit, Spot::BEGIN, message));
         return Err(Error::new(problems));
     }
+    let input_schema = input::schema(&document, &blocks, &mut problems);
     let configs = written::configs(&document, &blocks, &mut problems);
     let mut steps = steps(&document, configs, &mut problems);
     let index: HashMap<StepId, usize> = steps
@@ -155,6 +159,7 @@ pub fn parse(source: &str) -> Result<Workflow, Error> {
         starts,
         upstream,
         branches,
+        input_schema,
     })
 }
 
@@ -192,6 +197,12 @@ impl Workflow {
     #[must_use]
     pub fn edges(&self) -> &[Edge] {
         &self.edges
+    }
+
+    /// What the input of a run has to be, as `%% @input:` says it.
+    #[must_use]
+    pub fn input_schema(&self) -> Option<&Value> {
+        self.input_schema.as_ref()
     }
 
     /// The steps a run begins with: those no edge leads to, or the first one.
@@ -263,11 +274,7 @@ impl Workflow {
     /// # Errors
     ///
     /// When the new text is no workflow.
-    pub fn with_config_value(
-        &self,
-        step: &StepId,
-        config: &serde_json::Value,
-    ) -> Result<Workflow, Error> {
+    pub fn with_config_value(&self, step: &StepId, config: &Value) -> Result<Workflow, Error> {
         self.with_config(step, Some(&block::laid_out(config)))
     }
 }
@@ -281,7 +288,7 @@ impl Step {
             StepType::Foreach | StepType::Join => {
                 self.config.prompt.is_some() || self.config.handler.is_some()
             }
-            StepType::Decision | StepType::Subflow => false,
+            StepType::Decision | StepType::Subflow | StepType::Wait => false,
         }
     }
 
@@ -346,6 +353,15 @@ impl Step {
             .max_concurrency
             .unwrap_or(CONCURRENCY_DEFAULT)
             .max(1)
+    }
+
+    /// How long a wait takes: what its config says, or its label.
+    #[must_use]
+    pub fn wait_for(&self) -> Option<Duration> {
+        let config = &self.config;
+        let is_told = config.until.is_some() || config.signal.is_some();
+        let labelled = || Duration::read(&self.name).filter(|_| !is_told);
+        config.wait_for.or_else(labelled)
     }
 
     /// How many tokens of earlier results it is shown.

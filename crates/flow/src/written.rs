@@ -4,10 +4,12 @@ use std::collections::HashMap;
 
 use mermaid::{Document, Span};
 use prompt::nearest;
+use serde_json::{Map, Value};
 
 use crate::block::{Blocks, Entry};
 use crate::config::Config;
 use crate::error::{Code, Problem};
+use crate::input::INPUT;
 use crate::spot::{Lines, Spot};
 
 /// The JSON of a config, as it is written.
@@ -272,6 +274,9 @@ pub(crate) fn configs(
     let lines = Lines::of(document.source());
     let mut configs = HashMap::new();
     for entry in &blocks.entries {
+        if document.diagram().node(&entry.id).is_none() && entry.id == INPUT {
+            continue;
+        }
         if document.diagram().node(&entry.id).is_none() {
             problems.push(of_nobody(document, entry));
             continue;
@@ -281,7 +286,10 @@ pub(crate) fn configs(
             Ok(config) => {
                 configs.insert(entry.id.clone(), (config, written));
             }
-            Err(error) => problems.push(unreadable(&entry.id, &error, &written)),
+            Err(error) => {
+                problems.push(unreadable(&entry.id, &error, &written));
+                problems.extend(further(&entry.id, &error, &written));
+            }
         }
     }
     configs
@@ -300,9 +308,41 @@ fn of_nobody(document: &Document, entry: &Entry) -> Problem {
     }
 }
 
+/// What else is wrong with a config, setting by setting: reading stops at the first mistake.
+fn further(id: &str, first: &serde_json::Error, written: &Written) -> Vec<Problem> {
+    let Ok(Value::Object(settings)) = serde_json::from_str(&written.json) else {
+        return Vec::new();
+    };
+    let known = written.wrong(first);
+    let wrong = settings.into_iter().filter_map(|(name, value)| {
+        let alone = Value::Object(Map::from_iter([(name.clone(), value)]));
+        let error = serde_json::from_value::<Config>(alone).err()?;
+        let is_unknown = error.to_string().starts_with("unknown field");
+        let spot = match is_unknown {
+            true => written.key(&name),
+            false => written.value(&name),
+        };
+        Some((name, spot, error))
+    });
+    let wrong: Vec<_> = wrong.collect();
+    // The first one in the text is the one that was reported with its exact place.
+    let begin = |spot: Spot| (spot.line, spot.column);
+    let upto = |spot: &Spot| begin(*spot) <= begin(known);
+    let reported = wrong.iter().map(|(_, spot, _)| *spot).filter(upto).max();
+    let others = wrong
+        .into_iter()
+        .filter(|(_, spot, _)| Some(*spot) != reported);
+    others
+        .map(|(_, spot, error)| explained(id, &error, spot))
+        .collect()
+}
+
 /// What is wrong with the JSON, where it stands in the text.
 fn unreadable(id: &str, error: &serde_json::Error, written: &Written) -> Problem {
-    let spot = written.wrong(error);
+    explained(id, error, written.wrong(error))
+}
+
+fn explained(id: &str, error: &serde_json::Error, spot: Spot) -> Problem {
     let text = error.to_string();
     let text = text
         .rsplit_once(" at line ")

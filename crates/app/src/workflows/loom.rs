@@ -121,6 +121,17 @@ impl Loom {
     /// Begins many, in as few transactions as may be; their names in the order of what they begin
     /// with.
     pub fn start_many(&self, sheet: &Sheet, begins: Vec<Begin>) -> Result<Vec<RunId>, Error> {
+        // What does not fit begins nothing, not even what fits beside it.
+        for begin in &begins {
+            let checked = sheet
+                .workflow
+                .as_ref()
+                .map(|it| it.checked_input(begin.input.clone()));
+            if let Some(Err(message)) = checked {
+                let hint = "`drawloom workflow show` lists what the workflow takes";
+                return Err(Error::new(Code::Data, message).hint(hint));
+            }
+        }
         self.runtime.block_on(async {
             let hash = keep_named(&*self.store, &*self.queries, sheet).await?;
             let mut runs = Vec::with_capacity(begins.len());
@@ -463,7 +474,7 @@ fn refused(executed: flow::Executed) -> Result<(), Error> {
     executed.map(|_| ()).map_err(|refusal| {
         let code = match refusal.kind {
             RefusalKind::NoSuchRun | RefusalKind::NoSuchTask => Code::NotFound,
-            RefusalKind::BadOutput => Code::Data,
+            RefusalKind::BadOutput | RefusalKind::BadInput => Code::Data,
             RefusalKind::Limit => Code::Limit,
             RefusalKind::Broken | RefusalKind::WrongWorkflow => Code::Database,
             _ => Code::Conflict,

@@ -231,7 +231,7 @@ fn handled(step: &Step) -> Vec<Problem> {
         StepType::Task | StepType::Foreach | StepType::Join => {
             step.execution == Execution::Automated
         }
-        StepType::Decision | StepType::Subflow => false,
+        StepType::Decision | StepType::Subflow | StepType::Wait => false,
     };
     if !works || (step.config.handler.is_none() && step.config.config.is_none()) {
         return Vec::new();

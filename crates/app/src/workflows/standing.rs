@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use flow::engine::{RunRow, RunStatus, TaskKind, TaskRow, TaskStatus};
+use flow::engine::{Pause, RunRow, RunStatus, TaskKind, TaskRow, TaskStatus};
 use flow::{Execution, RunId, Store, StoreError, Which};
 
 /// What a run is doing.
@@ -45,6 +45,10 @@ pub(crate) async fn of(
             continue;
         }
         let is_paused = run.status == RunStatus::Paused;
+        if is_paused && id != *root && matches!(run.pause, Some(Pause::Task(_))) {
+            // Its parent is about to be told, and decides what comes of it.
+            goes_on = true;
+        }
         for task in store.tasks(Some(&id), Which::Active, TASKS_MAX).await? {
             if task.kind == TaskKind::Subflow && task.status == TaskStatus::Waiting {
                 let child = RunId::child_of(&task.id, task.fence);
@@ -53,6 +57,12 @@ pub(crate) async fn of(
                 continue;
             }
             match task.status {
+                TaskStatus::Waiting if task.kind == TaskKind::Wait => {
+                    match awaits_signal(store, &run, &task).await? {
+                        true => people.push(task),
+                        false => goes_on = true,
+                    }
+                }
                 TaskStatus::OnHold => people.push(task),
                 TaskStatus::Pending if task.execution == Execution::Manual => people.push(task),
                 TaskStatus::InProgress => goes_on = true,
@@ -73,4 +83,17 @@ pub(crate) async fn of(
         (false, true, None) => Standing::Going,
     };
     Ok((standing, family))
+}
+
+/// Whether a wait goes on only when somebody sends its signal.
+async fn awaits_signal(
+    store: &dyn Store,
+    run: &RunRow,
+    task: &TaskRow,
+) -> Result<bool, StoreError> {
+    let workflow = store.workflow(&run.workflow).await?;
+    let step = workflow
+        .as_ref()
+        .and_then(|workflow| workflow.step(&task.id.step));
+    Ok(step.is_some_and(|step| step.config.signal.is_some() && step.config.timeout.is_none()))
 }

@@ -128,6 +128,67 @@ fn a_subflow_is_a_run_of_its_own() {
 }
 
 #[test]
+fn a_failure_in_a_subflow_takes_the_error_edge_of_its_step() {
+    for (edge, exit, says) in [
+        ("\n S -->|onError| X[Else]", 0, "else"),
+        ("", 1, "is on hold: The run"),
+    ] {
+        let project = bare();
+        project.write(
+            ".drawloom/workflows/child.mmd",
+            &one(r#"{ "handler": "command", "config": { "run": "exit 3" } }"#),
+        );
+        project.write(
+            "p.mmd",
+            &format!(
+                "graph TD\n S[[Run: child]] --> B[After]{edge}\n%% === WORKFLOW_CONFIG ===\n\
+                 %% @B: {{ \"handler\": \"no_op\" }}\n{}%% === END_CONFIG ===\n",
+                match edge {
+                    "" => "",
+                    _ =>
+                        "%% @X: { \"handler\": \"no_op\", \"config\": { \"output\": \"else\" } }\n",
+                }
+            ),
+        );
+        let ran = project.run("workflow start p.mmd --wait");
+        assert_eq!(ran.exit, exit, "{}{}", ran.out, ran.err);
+        let told = format!("{}{}", ran.out, ran.err);
+        assert!(told.contains(says), "{says}: {told}");
+    }
+}
+
+#[test]
+fn a_run_waits_for_a_time_and_for_a_signal() {
+    let project = bare();
+    project.write(
+        "w.mmd",
+        "graph TD\n A[Wait: 200ms] --> W[Wait: the deploy] --> B[After]\n%% === WORKFLOW_CONFIG ===\n\
+         %% @input: { \"type\": \"object\", \"required\": [\"repo\"], \"properties\": { \"repo\": { \"type\": \"string\" } } }\n\
+         %% @W: { \"signal\": \"deployed\" }\n%% @B: { \"handler\": \"no_op\" }\n%% === END_CONFIG ===\n",
+    );
+    let ran = project.run("workflow start w.mmd --wait");
+    assert_eq!(ran.exit, 1, "{}", ran.err);
+    assert!(
+        ran.err.contains("\"repo\" is a required property"),
+        "{}",
+        ran.err
+    );
+    let ran = project.run("workflow start w.mmd --wait repo=x");
+    assert_eq!(ran.exit, 2, "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("drawloom runs signal"), "{}", ran.err);
+    assert_eq!(project.run("runs signal last nobody").exit, 1);
+    assert_eq!(project.run("runs signal last deployed url=here").exit, 0);
+    let ran = project.run("runs resume last --wait --json");
+    assert_eq!(
+        result(&ran)["output"],
+        json!({ "url": "here" }),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+}
+
+#[test]
 fn an_agent_writes_code_that_the_next_step_validates() {
     let call = (
         "write_file",

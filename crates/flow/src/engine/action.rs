@@ -6,8 +6,8 @@ use serde_json::Value;
 use crate::config::Execution;
 use crate::engine::call::CallRow;
 use crate::engine::rows::{
-    Arrival, Failure, FailureClass, Hold, ItemRow, Lease, Pause, RunRow, Spent, TaskKind, TaskRow,
-    TimerRow,
+    Arrival, Failure, FailureClass, Hold, ItemRow, Lease, Pause, RunRow, Signal, Spent, TaskKind,
+    TaskRow, TimerRow,
 };
 use crate::engine::status::{Begin, ItemStatus, Move, RunStatus};
 use crate::id::{RunId, StepId, TaskId};
@@ -26,6 +26,11 @@ pub enum Action {
         status: RunStatus,
         reason: Option<String>,
         pause: Option<Pause>,
+    },
+    /// The signals that nothing has waited for yet.
+    SetSignals {
+        run: RunId,
+        signals: Vec<Signal>,
     },
     /// The task that ended a path last.
     SetRunResult {
@@ -136,6 +141,7 @@ pub struct TaskChange {
     pub lease: Option<Option<Lease>>,
     pub assignee: Option<Option<String>>,
     pub fallen_back: Option<bool>,
+    pub escalated: Option<bool>,
     pub turns: Option<u32>,
     pub note: Option<Option<String>>,
     pub output: Option<Option<Value>>,
@@ -163,6 +169,7 @@ impl NewTask {
             lease: None,
             assignee: self.assignee.clone(),
             fallen_back: false,
+            escalated: false,
             turns: 0,
             note: None,
             output: None,
@@ -192,6 +199,7 @@ impl TaskChange {
         set(&mut row.lease, self.lease.as_ref());
         set(&mut row.assignee, self.assignee.as_ref());
         set(&mut row.fallen_back, self.fallen_back.as_ref());
+        set(&mut row.escalated, self.escalated.as_ref());
         set(&mut row.turns, self.turns.as_ref());
         set(&mut row.note, self.note.as_ref());
         set(&mut row.output, self.output.as_ref());
@@ -309,6 +317,12 @@ pub enum What {
         join: TaskId,
         from: TaskId,
     },
+    /// A signal came from outside.
+    Signalled {
+        name: String,
+        /// The wait that it ended; nothing where none waited.
+        task: Option<TaskId>,
+    },
     /// Something a person should know and nobody has to act on.
     Warned {
         task: Option<TaskId>,
@@ -342,6 +356,10 @@ pub struct Notice {
 pub enum NoticeKind {
     /// A person has a task to do.
     TaskForYou,
+    /// A person has a task to do and has not done it yet.
+    Reminder,
+    /// A task is given to somebody else, because nobody did it in time.
+    Escalated,
     /// A task is on hold and waits for a person.
     OnHold,
     RunPaused,

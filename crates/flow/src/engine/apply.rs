@@ -39,6 +39,9 @@ impl<R: Rows> Ledger<'_, R> {
                     run.ended_ms = ended;
                 })?;
             }
+            Action::SetSignals { signals, .. } => {
+                self.edit_run(|run| run.signals.clone_from(signals))?;
+            }
             Action::SetRunResult { result, .. } => {
                 self.edit_run(|run| run.result = Some(result.clone()))?;
             }

@@ -76,6 +76,12 @@ pub enum Command {
         task: TaskId,
         assignee: Option<String>,
     },
+    /// Something a step waits for has happened outside.
+    Signal {
+        run: RunId,
+        name: String,
+        payload: Value,
+    },
 }
 
 impl Command {
@@ -95,6 +101,7 @@ impl Command {
             | Command::Assign { task, .. } => &task.run,
             Command::Fire { run, .. }
             | Command::Cancel { run, .. }
+            | Command::Signal { run, .. }
             | Command::Pause { run, .. }
             | Command::Resume { run } => run,
         }
@@ -251,6 +258,8 @@ pub enum RefusalKind {
     WrongStatus,
     /// The task is not ready yet.
     NotReady,
+    /// The input is not what the workflow's `@input` wants.
+    BadInput,
     /// The answer is not what the step's `outputSchema` wants.
     BadOutput,
     /// The workflow handed in is not the run's, or lacks the step.

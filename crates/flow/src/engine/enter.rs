@@ -115,6 +115,7 @@ impl<R: Rows> Ledger<'_, R> {
             TaskKind::Foreach => self.open(step, &row),
             TaskKind::Subflow => self.begin_child(step, &row, 0),
             TaskKind::Join => self.begin_join(step, &row),
+            TaskKind::Wait => self.begin_wait(step, &row),
         }
     }
 
@@ -125,6 +126,7 @@ impl<R: Rows> Ledger<'_, R> {
         }
         if row.kind == TaskKind::Work {
             self.arm_timeout(step, &row.id)?;
+            self.arm_reminder(step, &row.id)?;
         }
         let message = format!("`{}` is for you to do.", step.name);
         self.notify(NoticeKind::TaskForYou, Some(row), message)
@@ -148,6 +150,12 @@ impl<R: Rows> Ledger<'_, R> {
         let mut keys = Vec::new();
         if self.judge(step)?.config.timeout.is_some() || step.config.timeout.is_some() {
             keys.push(timeout_key(task));
+        }
+        if step.config.remind.is_some() {
+            keys.push(remind_key(task));
+        }
+        if step.step_type == StepType::Wait {
+            keys.push(wake_key(task));
         }
         if step.step_type == StepType::Subflow {
             let fence = self.of_task(task, |row| row.fence)?;
@@ -330,6 +338,14 @@ pub(crate) fn child_key(task: &TaskId, fence: u64) -> String {
     format!("child:{task}#{fence}")
 }
 
+pub(crate) fn remind_key(task: &TaskId) -> String {
+    format!("remind:{task}")
+}
+
+pub(crate) fn wake_key(task: &TaskId) -> String {
+    format!("wake:{task}")
+}
+
 pub(crate) fn paused_key(child: &RunId) -> String {
     format!("paused:{child}")
 }
@@ -348,6 +364,7 @@ fn kind_of(step: &Step, enter: &Enter) -> TaskKind {
         StepType::Foreach if !is_item_work(step, enter) => TaskKind::Foreach,
         StepType::Join => TaskKind::Join,
         StepType::Subflow => TaskKind::Subflow,
+        StepType::Wait => TaskKind::Wait,
         _ => TaskKind::Work,
     }
 }
@@ -355,6 +372,6 @@ fn kind_of(step: &Step, enter: &Enter) -> TaskKind {
 fn begin_of(step: &Step, enter: &Enter) -> Begin {
     match kind_of(step, enter) {
         TaskKind::Work => Begin::Pending,
-        TaskKind::Foreach | TaskKind::Join | TaskKind::Subflow => Begin::Waiting,
+        TaskKind::Foreach | TaskKind::Join | TaskKind::Subflow | TaskKind::Wait => Begin::Waiting,
     }
 }

@@ -212,8 +212,11 @@ impl<R: Rows> Ledger<'_, R> {
         };
         let on_timeout = judge.config.on_timeout.unwrap_or_default();
         match (row.kind, row.status, row.execution) {
-            (TaskKind::Foreach | TaskKind::Join, TaskStatus::Waiting, _) => {
+            (TaskKind::Foreach | TaskKind::Join | TaskKind::Wait, TaskStatus::Waiting, _) => {
                 self.out_of_time(&row, on_timeout)
+            }
+            (TaskKind::Work, TaskStatus::Pending, Execution::Manual) if self.escalate(&row)? => {
+                Ok(())
             }
             (TaskKind::Work, TaskStatus::Pending, Execution::Manual) => {
                 self.person_too_late(&row, on_timeout)

@@ -15,6 +15,7 @@ use crate::engine::rows::{
 };
 use crate::engine::status::{ItemStatus, Move, TaskStatus};
 use crate::engine::view::{Output, Viewpoint};
+use crate::engine::wait::timed_out;
 use crate::expression;
 use crate::id::{Path, TaskId};
 use crate::workflow::Step;
@@ -425,7 +426,10 @@ impl<'a, R: Rows> Ledger<'a, R> {
                 self.fail_waiting(&row.id, failure)
             }
             OnTimeout::Continue => {
-                let output = self.seal_and_gather(row)?.unwrap_or_default();
+                let output = match row.kind {
+                    TaskKind::Wait => timed_out(),
+                    _ => self.seal_and_gather(row)?.unwrap_or_default(),
+                };
                 self.todo.push_back(Todo::Conclude {
                     task: row.id.clone(),
                     output,

@@ -43,6 +43,7 @@ mod person;
 mod rerun;
 mod start;
 mod steer;
+mod wait;
 
 pub use action::{Action, Evaluated, Event, NewTask, Notice, NoticeKind, TaskChange, What};
 pub use attempt::TURNS_MAX;
@@ -53,9 +54,10 @@ pub use failure::backoff_ms;
 pub use route::HOPS_MAX;
 pub use rows::{
     Arrival, ChildEnd, ChildRun, Due, Failure, FailureClass, GroupRow, Hold, HoldKind, ItemRow,
-    Lease, Pause, Place, Rows, RunRow, Spent, TaskKind, TaskRow, TimerRow,
+    Lease, Pause, Place, Rows, RunRow, Signal, Spent, TaskKind, TaskRow, TimerRow,
 };
 pub use status::{Begin, ItemStatus, Move, RunStatus, TaskStatus};
+pub use wait::{SIGNAL_BYTES_MAX, SIGNALS_MAX};
 
 use ledger::Ledger;
 
@@ -183,6 +185,7 @@ impl<R: Rows> Ledger<'_, R> {
             Command::Rerun { task } => self.rerun(task),
             Command::Retry { task } => self.retry(task),
             Command::Assign { task, assignee } => self.assign(task, assignee.as_deref()),
+            Command::Signal { name, payload, .. } => self.signal(name, payload),
             Command::Start(_) | Command::Fire { .. } => Ok(()),
         }
     }

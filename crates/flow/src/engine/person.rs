@@ -151,7 +151,7 @@ impl<R: Rows> Ledger<'_, R> {
                 self.shift(&row.id, Move::WaitAgain, None)?;
                 self.reopen(&row.id)
             }
-            TaskKind::Foreach | TaskKind::Subflow | TaskKind::Join => {
+            TaskKind::Foreach | TaskKind::Subflow | TaskKind::Join | TaskKind::Wait => {
                 self.shift(&row.id, Move::WaitAgain, None)?;
                 self.begin(step, &row.id)
             }
@@ -365,7 +365,7 @@ impl TaskRow {
     fn output_is_gathered(&self) -> bool {
         match self.kind {
             TaskKind::Work => false,
-            TaskKind::Foreach | TaskKind::Subflow => true,
+            TaskKind::Foreach | TaskKind::Subflow | TaskKind::Wait => true,
             // A join that was released has work, and is in somebody's hands.
             TaskKind::Join => self.attempt == 0,
         }

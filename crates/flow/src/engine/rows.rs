@@ -46,6 +46,9 @@ pub struct RunRow {
     /// How many tasks are on hold only because their time is over.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub overdue: u32,
+    /// Signals that came before anything waited for them, the first one first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signals: Vec<Signal>,
     pub spent: Spent,
     pub created_ms: u64,
     pub ended_ms: Option<u64>,
@@ -55,8 +58,19 @@ pub struct RunRow {
     clippy::trivially_copy_pass_by_ref,
     reason = "serde hands in a reference"
 )]
+fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
 fn is_zero(count: &u32) -> bool {
     *count == 0
+}
+
+/// Something that was told to a run from outside.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Signal {
+    pub name: String,
+    pub payload: Value,
 }
 
 /// Who paused a run.
@@ -97,6 +111,9 @@ pub struct TaskRow {
     pub assignee: Option<String>,
     /// Whether it was given to `fallbackAssigneeId` already.
     pub fallen_back: bool,
+    /// Whether it was given to `escalateTo` already.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub escalated: bool,
     /// How often the reply was CONTINUE.
     pub turns: u32,
     /// What the last CONTINUE said, for the next turn.
@@ -140,6 +157,8 @@ pub enum TaskKind {
     Foreach,
     Join,
     Subflow,
+    /// For a time or for a signal.
+    Wait,
 }
 
 /// Who works on a task, and until when nobody else may.
@@ -370,6 +389,10 @@ pub struct TimerRow {
 pub enum Due {
     /// A foreach, a join or a person's task has taken too long.
     Timeout { task: TaskId },
+    /// A person is reminded of a task.
+    Remind { task: TaskId },
+    /// A wait is over.
+    Wake { task: TaskId },
     /// The child run of a subflow is to be started, by whoever knows the workflows.
     StartChild { child: ChildRun },
     /// The child run of a subflow has ended.

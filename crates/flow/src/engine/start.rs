@@ -11,9 +11,12 @@ use crate::engine::view::{Output, Viewpoint};
 use crate::id::{Path, RunId};
 use crate::workflow::DEPTH_MAX;
 
+fn refuse<T, E>(kind: RefusalKind, message: String) -> Result<T, Stop<E>> {
+    Err(Stop::Refused(Refusal::new(kind, message)))
+}
+
 impl<R: Rows> Ledger<'_, R> {
     pub(crate) fn start(&mut self, start: &Start) -> Result<(), Stop<R::Error>> {
-        let refuse = |kind, message: String| Err(Stop::Refused(Refusal::new(kind, message)));
         if self.find_run(&start.run)?.is_some() {
             let message = format!("The run `{}` has started already.", start.run);
             return refuse(RefusalKind::AlreadyStarted, message);
@@ -34,6 +37,8 @@ impl<R: Rows> Ledger<'_, R> {
                 return refuse(RefusalKind::WrongStatus, message);
             }
         }
+        let checked = self.workflow.checked_input(start.input.clone());
+        let input = checked.or_else(|message| refuse(RefusalKind::BadInput, message))?;
         let row = RunRow {
             id: start.run.clone(),
             workflow: self.workflow.hash().clone(),
@@ -50,13 +55,14 @@ impl<R: Rows> Ledger<'_, R> {
             seq: 0,
             quiet_since: None,
             overdue: 0,
+            signals: Vec::new(),
             spent: Spent::default(),
             created_ms: self.now_ms,
             ended_ms: None,
         };
         self.act(Action::CreateRun {
             row: Box::new(row),
-            input: start.input.clone(),
+            input,
         })?;
         self.tell(What::RunStarted {
             workflow: self.workflow.hash().to_string(),
@@ -124,6 +130,8 @@ impl<R: Rows> Ledger<'_, R> {
         self.belongs()?;
         match &timer.due {
             Due::Timeout { task } => self.timed_out(task),
+            Due::Remind { task } => self.remind(task),
+            Due::Wake { task } => self.wake(task),
             // Whoever fires it has started the child, or was told that it has.
             Due::StartChild { .. } => Ok(()),
             Due::ChildEnded { task, child, end } => self.child_ended(task, child, end),

@@ -23,3 +23,4 @@ mod script;
 mod sight;
 mod steering;
 mod subflows;
+mod waits;

@@ -207,6 +207,11 @@ impl Stage {
                 reason: "A break.".to_owned(),
             },
             "resume" => Command::Resume { run },
+            "signal" => Command::Signal {
+                run,
+                name: name.to_owned(),
+                payload: value(more),
+            },
             _ => self.command_of(verb, self.task(name), more),
         }
     }

@@ -4,7 +4,7 @@
 use flow::Execution;
 use flow::engine::{
     Answer, ChildRun, Command, Due, Failure, FailureClass, Notice, Outcome, Refusal, RefusalKind,
-    Report, Start, TaskStatus, TimerRow,
+    Report, Start, TaskKind, TaskStatus, TimerRow,
 };
 use flow::{RunId, TaskId};
 use serde_json::{Value, json};
@@ -443,6 +443,16 @@ impl World {
     }
 
     pub(crate) fn let_people_work(&mut self) {
+        let waits = self
+            .memory
+            .tasks
+            .values()
+            .filter(|row| row.kind == TaskKind::Wait && row.status == TaskStatus::Waiting);
+        let runs: Vec<RunId> = waits.map(|row| row.id.run.clone()).collect();
+        for run in runs {
+            // Nobody waits for it where all waits are for a time.
+            let _ = self.execute(&signal(run));
+        }
         for task in self.for_people() {
             let output = json!({ "a": false, "n": 1, "list": [1] });
             let by = "me".to_owned();
@@ -457,7 +467,8 @@ impl World {
         let runs: Vec<RunId> = self.memory.runs.keys().cloned().collect();
         let run = self.chance.pick(&runs).cloned().unwrap();
         let reason = "So be it.".to_owned();
-        let command = match self.chance.up_to(12) {
+        let command = match self.chance.up_to(14) {
+            12 | 13 => signal(run),
             0 => Command::Cancel { run, reason },
             1..=3 => Command::Pause { run, reason },
             4..=7 => Command::Resume { run },
@@ -467,5 +478,13 @@ impl World {
             },
         };
         let _ = self.execute(&command);
+    }
+}
+
+fn signal(run: RunId) -> Command {
+    Command::Signal {
+        run,
+        name: "go".to_owned(),
+        payload: json!({ "a": true, "n": 1, "list": [1] }),
     }
 }

@@ -82,6 +82,27 @@ impl Drawing<'_> {
         if manual && self.chance.one_in(3) {
             config["timeout"] = json!("30s");
             config["onTimeout"] = self.on_timeout();
+            if self.chance.one_in(2) {
+                config["remind"] = json!("10s");
+                config["escalateTo"] = json!("eve");
+            }
+        }
+        self.configs.push((id.clone(), config));
+        (id, None)
+    }
+
+    /// A wait for a time or for a signal.
+    fn wait(&mut self, ends: Vec<End>) -> End {
+        let id = self.node("[", "Wait: x", "]");
+        self.lead(ends, &id);
+        let mut config = match self.chance.up_to(3) {
+            0 => json!({ "for": "20s" }),
+            1 => json!({ "until": "run.startedAt + 60000" }),
+            _ => json!({ "signal": "go" }),
+        };
+        if config.get("signal").is_some() && self.chance.one_in(2) {
+            config["timeout"] = json!("30s");
+            config["onTimeout"] = self.on_timeout();
         }
         self.configs.push((id.clone(), config));
         (id, None)
@@ -106,7 +127,7 @@ impl Drawing<'_> {
         if depth > 3 {
             return vec![self.work(ends)];
         }
-        match self.chance.up_to(12) {
+        match self.chance.up_to(13) {
             0..=2 => vec![self.work(ends)],
             3 => self.recovered(ends),
             4 | 5 => self.decision(ends, depth),
@@ -114,6 +135,7 @@ impl Drawing<'_> {
             7 => self.fork(ends, depth),
             8 => self.loose(ends, depth),
             9 | 10 => self.foreach(ends, depth),
+            12 => vec![self.wait(ends)],
             _ => vec![self.subflow(ends)],
         }
     }
@@ -237,8 +259,11 @@ impl Drawing<'_> {
         let id = self.node("[[", "Run: x", "]]");
         self.lead(ends, &id);
         let child = self.chance.pick(&["child", "self"]);
-        self.configs
-            .push((id.clone(), json!({ "subflowId": child, "maxDepth": 2 })));
+        let mut config = json!({ "subflowId": child, "maxDepth": 2 });
+        if self.chance.one_in(3) {
+            config["retry"] = json!({ "attempts": 2, "delay": "2s", "on": ["any"] });
+        }
+        self.configs.push((id.clone(), config));
         (id, None)
     }
 }

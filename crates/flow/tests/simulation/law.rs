@@ -59,6 +59,8 @@ pub(crate) struct Law {
     joined: HashSet<TaskId>,
     /// For each step the steps it may lead to.
     ways: HashMap<TextHash, HashMap<StepId, HashSet<StepId>>>,
+    /// The waits that a signal ends.
+    signalled: HashSet<StepId>,
 }
 
 impl Law {
@@ -68,7 +70,10 @@ impl Law {
             let ways = steps.map(|step| (step.id.clone(), onward(workflow, &step.id)));
             (workflow.hash().clone(), ways.collect())
         });
+        let steps = workflows.iter().flat_map(|workflow| workflow.steps());
+        let signalled = steps.filter(|step| step.config.signal.is_some());
         Law {
+            signalled: signalled.map(|step| step.id.clone()).collect(),
             ways: ways.into(),
             ..Law::default()
         }
@@ -267,6 +272,11 @@ impl Law {
                 });
                 assert!(lives || due, "{id} waits for a run that is not");
             }
+            (TaskStatus::Waiting, TaskKind::Wait) => {
+                let key = (id.run.clone(), format!("wake:{id}"));
+                let ends = memory.timers.contains_key(&key) || self.signalled.contains(&id.step);
+                assert!(ends, "{id} waits for nothing");
+            }
             (TaskStatus::Waiting, TaskKind::Work) => panic!("{id} works and waits"),
             _ => {}
         }
@@ -338,7 +348,7 @@ fn counted(memory: &Memory, run: &RunId) {
         }
     }
     for timer in memory.timers.values().filter(|timer| timer.run == *run) {
-        if let Due::Timeout { task } = &timer.due {
+        if let Due::Timeout { task } | Due::Remind { task } | Due::Wake { task } = &timer.due {
             let status = memory.tasks[task].status;
             assert!(!status.is_terminal(), "{} is over and timed", task);
         }

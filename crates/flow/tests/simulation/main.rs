@@ -83,8 +83,8 @@ fn everything_that_can_happen_does() {
     let moves = flow::engine::Move::ALL.map(|by| format!("{by:?}"));
     let events = "run_started run_paused run_resumed run_ended run_reopened task_created task_moved \
         assigned decided group_opened item_started item_ended item_reopened group_closed \
-        group_reopened group_continued arrived came_late";
-    let holds = "Failed Asked Review Routing LoopExhausted Budget Timeout Child";
+        group_reopened group_continued arrived came_late signalled";
+    let holds = "Failed Asked Review LoopExhausted Budget Timeout Child";
     let wanted = events.split_whitespace().map(str::to_owned);
     let wanted = wanted.chain(holds.split(' ').map(|kind| format!("hold {kind}")));
     let wanted = wanted.chain(["kept while others went on".to_owned()]);

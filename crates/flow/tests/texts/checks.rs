@@ -147,7 +147,7 @@ fn agents_and_subflows_must_be_known() {
     );
     assert_eq!(
         around(&source, &["reviewr"], None, &[]),
-        "2:11 unknown-subflow"
+        "2:11 unknown-subflow put it into `.drawloom/workflows`, as NAME.mmd"
     );
     assert_eq!(
         around(&source, &["reviewr"], None, &["deploi"]),
@@ -207,4 +207,113 @@ fn workflows_that_run_each_other_need_a_depth() {
         let codes: Vec<Code> = flow::check(&one, &around).iter().map(|p| p.code).collect();
         assert_eq!(codes, expected);
     }
+}
+
+#[test]
+fn what_is_drawn_and_never_taken_or_taken_twice_is_said() {
+    for (source, expected) in [
+        (
+            "graph TD\n A[x] --> B[y]\n A -->|onError| C[c]\n A -->|onError| D[d]",
+            "4 branch",
+        ),
+        ("graph TD\n A[x] --> C[c]\n B[y] --> C", "2 repeated?"),
+        ("graph TD\n A[x] --> C[Join]\n B[y] --> C", ""),
+        ("graph TD\n A[x] --> B[y]\n A --> B", "3 repeated?"),
+    ] {
+        assert_eq!(problems(source), expected, "{source}");
+    }
+}
+
+#[test]
+fn settings_that_can_do_nothing_are_remarked_on() {
+    for (step, config, expected) in [
+        (
+            "B(y)",
+            "{\"retry\": {\"attempts\": 2}, \"handler\": \"no_op\"}",
+            "4 setting?, 4 setting?",
+        ),
+        ("B(y)", "{\"onTimeout\": \"fail\"}", "4 setting?"),
+        (
+            "B(y)",
+            "{\"timeout\": \"1d\", \"onTimeout\": \"fail\", \"remind\": \"1h\", \"escalateTo\": \"ann\"}",
+            "",
+        ),
+        (
+            "B[y]",
+            "{\"timeout\": \"1d\", \"onTimeout\": \"fail\"}",
+            "4 setting?",
+        ),
+        (
+            "B[y]",
+            "{\"retry\": {\"on\": [\"exit\", \"reply\"]}}",
+            "4 setting?",
+        ),
+        (
+            "B[y]",
+            "{\"handler\": \"command\", \"retry\": {\"on\": [\"exit\"]}, \"prompt\": \"x\"}",
+            "4 setting?",
+        ),
+        (
+            "B[y]",
+            "{\"handler\": \"command\", \"retry\": {\"attempts\": 2}}",
+            "",
+        ),
+        ("B[y]", "{\"retry\": {\"factor\": 0.5}}", "4 setting"),
+        ("B[y]", "{\"prompt\": \"{{agent.name}} {{run.id}}\"}", ""),
+        (
+            "B[y]",
+            "{\"prompt\": \"{{agent.slug}} {{run.nope}}\"}",
+            "4 unknown-reference?, 4 unknown-reference?",
+        ),
+        (
+            "B[y]",
+            "{\"contextFrom\": [\"A\", \"X\"]}",
+            "4 unknown-reference?",
+        ),
+    ] {
+        let source = format!(
+            "graph TD\n A[x] --> {step}\n{}",
+            block(&format!("%% @B: {config}"))
+        );
+        assert_eq!(problems(&source), expected, "{config}");
+    }
+}
+
+#[test]
+fn every_mistake_of_a_config_is_said_at_once_and_in_words() {
+    let source = format!(
+        "graph TD\n A[x]\n{}",
+        block("%% @A: { \"prompt\": 7, \"tiemout\": \"1s\", \"maxVisits\": \"many\" }")
+    );
+    let error = parse(&source).unwrap_err();
+    let told: Vec<&str> = error
+        .problems()
+        .iter()
+        .map(|problem| problem.message.as_str())
+        .collect();
+    assert_eq!(told.len(), 3, "{told:#?}");
+    assert!(told[1].contains("unknown field `tiemout`"), "{told:#?}");
+    let columns: Vec<usize> = error
+        .problems()
+        .iter()
+        .map(|problem| problem.column)
+        .collect();
+    assert!(
+        columns.windows(2).all(|pair| pair[0] < pair[1]),
+        "{columns:?}"
+    );
+    let source = format!(
+        "graph TD\n A[x]\n{}",
+        block(
+            "%% @A: { \"outputSchema\": { \"properties\": { \"s\": { \"type\": \"strng\" } } } }"
+        )
+    );
+    let found = flow::check(&parse(&source).unwrap(), &Surroundings::default());
+    assert!(
+        found[0].message.contains(
+            "/properties/s/type is \"strng\", which is no type; did you mean \"string\"?"
+        ),
+        "{}",
+        found[0].message
+    );
 }

@@ -246,7 +246,7 @@ fn what_would_surprise_is_remarked_on() {
     check(
         "flowchart TD\n A[One] --> C[c]\n B[Another start] --> C",
         "A:task C:task B:task",
-        "",
+        "2 repeated?",
     );
 }
 

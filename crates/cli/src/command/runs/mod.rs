@@ -4,6 +4,7 @@ mod delete;
 mod list;
 mod rerun;
 mod show;
+mod signal;
 mod steer;
 
 use clap::Subcommand;
@@ -23,6 +24,7 @@ pub(crate) enum Runs {
     Resume(steer::Resume),
     Rerun(rerun::Rerun),
     Delete(delete::Delete),
+    Signal(signal::Signal),
 }
 
 impl Runs {
@@ -35,6 +37,7 @@ impl Runs {
             Self::Resume(resume) => resume.run(session),
             Self::Rerun(rerun) => rerun.run(session),
             Self::Delete(delete) => delete.run(session),
+            Self::Signal(signal) => signal.run(session),
         }
     }
 }

@@ -168,6 +168,23 @@ fn paused(loom: &Loom, (row, root): (&RunRow, &RunId), form: Form) -> Result<Tro
     Ok(Trouble::failed("E_RUN_PAUSED", what).hint(hint))
 }
 
+/// What a wait waits for, and the command that tells it.
+fn how_to_signal(loom: &Loom, task: &TaskRow) -> String {
+    let run = loom.run(&task.id.run).ok().flatten();
+    let workflow = run.and_then(|run| loom.workflow(&run).ok());
+    let step = workflow
+        .as_ref()
+        .and_then(|workflow| workflow.step(&task.id.step));
+    let signal = step
+        .and_then(|step| step.config.signal.as_deref())
+        .unwrap_or("NAME");
+    let run = &task.id.run;
+    format!(
+        "{} waits for the signal {signal}\n  send it: drawloom runs signal {run} {signal}",
+        task.id
+    )
+}
+
 /// A task as machines read it.
 fn listed(loom: &Loom, task: &TaskRow) -> Value {
     json!({
@@ -182,7 +199,8 @@ pub(crate) fn is_for_people(task: &TaskRow) -> bool {
         (TaskStatus::OnHold, Some(hold)) => {
             matches!(hold.kind, HoldKind::Asked | HoldKind::Review)
         }
-        (TaskStatus::OnHold, None) => false,
+        // A wait is ended by a signal, and not by an answer.
+        (TaskStatus::OnHold, None) | (TaskStatus::Waiting, _) => false,
         _ => true,
     }
 }
@@ -195,6 +213,9 @@ fn waits(loom: &Loom, (tasks, run): (&[TaskRow], &RunId), form: Form) -> Result<
         output::json_line(&line)?;
     }
     if form == Form::Text {
+        for task in tasks.iter().filter(|task| task.kind == TaskKind::Wait) {
+            output::say(output::harmless(&how_to_signal(loom, task)));
+        }
         for task in tasks.iter().filter(|task| is_for_people(task)) {
             output::say(how_to_answer(loom, task));
         }

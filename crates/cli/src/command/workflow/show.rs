@@ -76,7 +76,7 @@ fn row(workflow: &Workflow, step: &Step) -> Vec<String> {
         })
         .collect();
     let who = match (step.step_type, step.execution) {
-        (StepType::Decision | StepType::Subflow, _) => "-".to_owned(),
+        (StepType::Decision | StepType::Subflow | StepType::Wait, _) => "-".to_owned(),
         (_, Execution::Manual) => {
             let assignee = step.config.default_assignee_id.as_deref();
             assignee.unwrap_or("a person").to_owned()

@@ -92,6 +92,10 @@ pub(crate) fn told(workflow: Option<&Workflow>, event: &Event, detail: Detail) -
             let (join, from) = (name(workflow, join), name(workflow, from));
             format!("{from} came after {join} had gone on: kept, and not used")
         }
+        What::Signalled { name: signal, task } => match task {
+            Some(task) => format!("the signal {signal} came for {}", name(workflow, task)),
+            None => format!("the signal {signal} came, and is kept for the step that waits for it"),
+        },
         What::Warned { message, .. } => format!("warning: {message}"),
         _ => return None,
     })
