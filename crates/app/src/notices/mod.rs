@@ -146,6 +146,7 @@ fn occasions(kind: NoticeKind, hold: Option<HoldKind>) -> BTreeSet<&'static str>
     };
     let word = match kind {
         NoticeKind::TaskForYou => "asked",
+        NoticeKind::Reminder | NoticeKind::Escalated => "overdue",
         NoticeKind::OnHold => "on_hold",
         NoticeKind::RunPaused => "paused",
         NoticeKind::RunFailed => "failed",
