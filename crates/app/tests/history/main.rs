@@ -184,8 +184,14 @@ impl Field {
     }
 }
 
-/// The kinds that hold commands here.
+/// The kinds that hold commands here. Namespaces need a program that builds them; that of the tests of
+/// `exec` is beside this one when all tests are built.
 fn kinds() -> Vec<Requirement> {
+    let this = std::env::current_exe().unwrap();
+    let stages = this.ancestors().nth(2).unwrap().join("sandbox-stages");
+    if stages.exists() {
+        exec::sandbox::use_stages_of(stages);
+    }
     let named = Requirement::NAMES.iter().map(|name| name.parse().unwrap());
     let kinds: Vec<Requirement> = named
         .filter(|kind| !matches!(kind, Requirement::Auto | Requirement::None))
