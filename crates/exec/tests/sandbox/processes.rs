@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use exec::sandbox::Requirement;
 use exec::{Cancel, Heard, Invocation, Session, Status, run, shell};
 
-use crate::field::{Field, SECRET, holds_signals, kinds};
+use crate::field::{Field, SECRET, holds_signals, kinds, kinds_with_mounts};
 
 /// A process of ours outside the sandbox.
 struct Bystander(Child);
@@ -361,5 +361,38 @@ fn many_at_once_do_not_disturb_each_other() {
                 );
             }
         });
+    }
+}
+
+/// What a command runs when this process is killed: set when a test runs itself to be killed.
+const VICTIM: &str = "DRAWLOOM_TEST_VICTIM";
+
+#[test]
+fn a_killed_program_takes_its_commands_with_it() {
+    if let Some(orders) = std::env::var_os(VICTIM) {
+        let orders = orders.into_string().unwrap();
+        let (kind, sleep) = orders.split_once(' ').unwrap();
+        let field = Field::new();
+        let script = format!("setsid sleep {sleep} & sleep {sleep}");
+        field.run(&field.sandbox(kind.parse().unwrap()), &script);
+        return;
+    }
+    for kind in kinds_with_mounts() {
+        let sleep = unique(kind, 7);
+        let test = "processes::a_killed_program_takes_its_commands_with_it";
+        let mut victim = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", test])
+            .env(VICTIM, format!("{kind} {sleep}"))
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let until = Instant::now() + Duration::from_secs(10);
+        while count(&sleep) < 2 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(count(&sleep) >= 2, "{kind}: it did not start");
+        victim.kill().unwrap();
+        victim.wait().unwrap();
+        check_gone(&sleep, &kind.to_string());
     }
 }
