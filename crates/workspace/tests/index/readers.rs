@@ -71,7 +71,11 @@ impl Tally {
     }
 
     #[track_caller]
-    #[allow(clippy::cast_precision_loss, reason = "names are few")]
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::print_stderr,
+        reason = "names are few, and the figures are what the comparison is for"
+    )]
     fn check(&self) {
         if self.files < FILES_MIN {
             return;
