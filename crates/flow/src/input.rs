@@ -38,6 +38,12 @@ pub(crate) fn schema(
 }
 
 impl Workflow {
+    /// What the input of a run has to be, as `%% @input:` says it.
+    #[must_use]
+    pub fn input_schema(&self) -> Option<&Value> {
+        self.input_schema.as_ref()
+    }
+
     /// An input with its defaults filled in.
     ///
     /// # Errors

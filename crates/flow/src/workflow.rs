@@ -49,7 +49,7 @@ pub struct Workflow {
     /// For every join of branches: the steps from which it can be reached.
     upstream: HashMap<StepId, HashSet<StepId>>,
     branches: BranchMap,
-    input_schema: Option<Value>,
+    pub(crate) input_schema: Option<Value>,
 }
 
 /// One step.
@@ -197,12 +197,6 @@ impl Workflow {
     #[must_use]
     pub fn edges(&self) -> &[Edge] {
         &self.edges
-    }
-
-    /// What the input of a run has to be, as `%% @input:` says it.
-    #[must_use]
-    pub fn input_schema(&self) -> Option<&Value> {
-        self.input_schema.as_ref()
     }
 
     /// The steps a run begins with: those no edge leads to, or the first one.

@@ -22,6 +22,7 @@ mod call;
 mod command;
 mod rows;
 mod status;
+mod timer;
 
 mod apply;
 mod batch;

@@ -41,86 +41,90 @@ fn a_child_that_fails_follows_the_error_rule_of_its_step() {
     );
 }
 
+/// What the step of a child that failed is told, more of the diagram, what happens then, and what comes
+/// of it.
+const AFTER_A_FAILURE: &[(&str, &str, &str, &str)] = &[
+    // Without a rule, both wait for a person, and resuming the parent goes on in the child.
+    (
+        "{}",
+        "",
+        "expect S hold child",
+        "A:completed S:on_hold run:paused @1/X:on_hold @1/run:paused",
+    ),
+    (
+        "{}",
+        "",
+        "resume\n fire\n done @1/X 5\n fire\n expect S output 5",
+        "A:completed B:pending S:completed run:running @1/X:completed @1/run:completed",
+    ),
+    // Whoever goes on in the child goes on in the parent.
+    (
+        "{}",
+        "",
+        "retry @1/X\n fire",
+        "A:completed S:waiting run:running @1/X:pending @1/run:running",
+    ),
+    (
+        "{}",
+        "",
+        "answer @1/X 7\n fire\n expect S output 7",
+        "A:completed B:pending S:completed run:running @1/X:completed @1/run:completed",
+    ),
+    // A new child, or an answer in its place, ends the one that failed.
+    (
+        "{}",
+        "",
+        "retry S\n fire",
+        "A:completed S:waiting run:running @1/X:cancelled @1/run:failed @2/X:pending @2/run:running",
+    ),
+    (
+        "{}",
+        "",
+        "answer S 7\n fire",
+        "A:completed B:pending S:completed run:running @1/X:cancelled @1/run:failed",
+    ),
+    (
+        "{}",
+        "\n S -->|onError| Y[Mend]",
+        "expect S failure Exit 3.",
+        "A:completed S:failed Y:pending run:running @1/X:cancelled @1/run:failed",
+    ),
+    (
+        "{\"retry\": {\"attempts\": 2, \"delay\": \"1s\"}}",
+        "",
+        "wait 1000\n fire\n done @2/X 5\n fire\n expect S output 5",
+        "A:completed B:pending S:completed run:running @1/X:cancelled @1/run:failed @2/X:completed @2/run:completed",
+    ),
+    (
+        "{\"retry\": {\"attempts\": 2, \"delay\": \"1s\"}}",
+        "",
+        "wait 1000\n fire\n fail @2/X exit Exit 4.\n fire\n expect S hold child",
+        "A:completed S:on_hold run:paused @1/X:cancelled @1/run:failed @2/X:on_hold @2/run:paused",
+    ),
+    (
+        "{\"fallbackAssigneeId\": \"ann\"}",
+        "",
+        "expect S assignee ann\n expect S hold failed\n expect reason Exit 3.",
+        "A:completed S:on_hold run:paused @1/X:cancelled @1/run:failed",
+    ),
+    (
+        "{\"failFast\": true}",
+        "",
+        "expect reason Exit 3.",
+        "A:completed S:failed run:failed @1/X:cancelled @1/run:failed",
+    ),
+    (
+        "{}",
+        "",
+        "cancel\n fire",
+        "A:completed S:cancelled run:cancelled @1/X:cancelled @1/run:cancelled",
+    ),
+];
+
 #[test]
 fn a_failure_in_a_child_reaches_the_step_that_started_it() {
     let failing = "done A 1\n fire\n fail @1/X exit Exit 3.\n fire";
-    for (config, diagram, script, expected) in [
-        // Without a rule, both wait for a person, and resuming the parent goes on in the child.
-        (
-            "{}",
-            "",
-            "expect S hold child",
-            "A:completed S:on_hold run:paused @1/X:on_hold @1/run:paused",
-        ),
-        (
-            "{}",
-            "",
-            "resume\n fire\n done @1/X 5\n fire\n expect S output 5",
-            "A:completed B:pending S:completed run:running @1/X:completed @1/run:completed",
-        ),
-        // Whoever goes on in the child goes on in the parent.
-        (
-            "{}",
-            "",
-            "retry @1/X\n fire",
-            "A:completed S:waiting run:running @1/X:pending @1/run:running",
-        ),
-        (
-            "{}",
-            "",
-            "answer @1/X 7\n fire\n expect S output 7",
-            "A:completed B:pending S:completed run:running @1/X:completed @1/run:completed",
-        ),
-        // A new child, or an answer in its place, ends the one that failed.
-        (
-            "{}",
-            "",
-            "retry S\n fire",
-            "A:completed S:waiting run:running @1/X:cancelled @1/run:failed @2/X:pending @2/run:running",
-        ),
-        (
-            "{}",
-            "",
-            "answer S 7\n fire",
-            "A:completed B:pending S:completed run:running @1/X:cancelled @1/run:failed",
-        ),
-        (
-            "{}",
-            "\n S -->|onError| Y[Mend]",
-            "expect S failure Exit 3.",
-            "A:completed S:failed Y:pending run:running @1/X:cancelled @1/run:failed",
-        ),
-        (
-            "{\"retry\": {\"attempts\": 2, \"delay\": \"1s\"}}",
-            "",
-            "wait 1000\n fire\n done @2/X 5\n fire\n expect S output 5",
-            "A:completed B:pending S:completed run:running @1/X:cancelled @1/run:failed @2/X:completed @2/run:completed",
-        ),
-        (
-            "{\"retry\": {\"attempts\": 2, \"delay\": \"1s\"}}",
-            "",
-            "wait 1000\n fire\n fail @2/X exit Exit 4.\n fire\n expect S hold child",
-            "A:completed S:on_hold run:paused @1/X:cancelled @1/run:failed @2/X:on_hold @2/run:paused",
-        ),
-        (
-            "{\"fallbackAssigneeId\": \"ann\"}",
-            "",
-            "expect S assignee ann\n expect S hold failed\n expect reason Exit 3.",
-            "A:completed S:on_hold run:paused @1/X:cancelled @1/run:failed",
-        ),
-        (
-            "{\"failFast\": true}",
-            "",
-            "expect reason Exit 3.",
-            "A:completed S:failed run:failed @1/X:cancelled @1/run:failed",
-        ),
-        (
-            "{}",
-            "",
-            "cancel\n fire",
-            "A:completed S:cancelled run:cancelled @1/X:cancelled @1/run:cancelled",
-        ),
-    ] {
+    for (config, diagram, script, expected) in AFTER_A_FAILURE {
         let workflow = with(
             &format!("A[One] --> S[[Run: child]] --> B[Then]{diagram}"),
             &[("S", config)],
