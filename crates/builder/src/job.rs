@@ -360,7 +360,7 @@ pub(crate) fn checked_prompt(prompt: &str) -> Result<String, Error> {
         None => Ok(prompt),
         Some((bound, limit, name)) => {
             let message = format!(
-                "the request is {characters} characters long, and {bound} {limit} fit ({name}); say \
+                "the request has {characters} characters and must have {bound} {limit} ({name}); say \
                  in a sentence or two what to build"
             );
             Err(Error::new(Kind::Invalid, message))
@@ -410,10 +410,7 @@ mod tests {
     #[test]
     fn a_prompt_that_is_too_short_or_too_long_names_its_limit() {
         let error = job("fix it").unwrap_err().to_string();
-        assert!(
-            error.contains("at least 10 fit (PROMPT_CHARS_MIN)"),
-            "{error}"
-        );
+        assert!(error.contains("at least 10 (PROMPT_CHARS_MIN)"), "{error}");
         let error = job(&"x".repeat(PROMPT_CHARS_MAX + 1)).unwrap_err();
         assert!(error.to_string().contains("PROMPT_CHARS_MAX"), "{error}");
         assert!(job("add rate limiting to login").is_ok());

@@ -10,7 +10,7 @@ fn what_cannot_be_asked_for_is_refused_with_64() {
     let yard = Yard::new(well());
     for (line, says) in [
         ("build", "<SENTENCE>"),
-        ("build 'fix it'", "at least 10 fit (PROMPT_CHARS_MIN)"),
+        ("build 'fix it'", "at least 10 (PROMPT_CHARS_MIN)"),
         (
             "build 'say something better' --type feature",
             "invalid value 'feature'",
