@@ -65,6 +65,6 @@ fn refused(step: &Step, (path, text): (&str, &str), value: usize, refusal: &Refu
         Some((offset, length)) => step.inside(path, offset - 2, offset + length + 2),
         None => step.key(path),
     };
-    let message = format!("A value cannot stand here: {refusal}.");
+    let message = format!("A value is not safe here: {refusal}.");
     Problem::error(Code::Setting, spot, message).hint(&refusal.hint)
 }

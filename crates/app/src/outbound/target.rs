@@ -53,7 +53,7 @@ impl<'t> Target<'t> {
         });
         match origin {
             Some(source) if !is_whole => Err(format!(
-                "`url`: `{{{{{source}}}}}` stands in the scheme, host or port, which a value cannot be a \
+                "`url`: `{{{{{source}}}}}` is part of the scheme, host or port, which a value cannot be a \
                  part of; {ORIGIN_HINT}."
             )),
             _ => Ok(Target { pieces: read }),

@@ -62,7 +62,7 @@ fn check_refuses_what_cannot_be_safe_with_the_place() {
         let project = running(&run);
         let ran = project.run("workflow check c.mmd");
         assert_eq!(ran.exit, 1, "{run}");
-        assert!(ran.err.contains("A value cannot stand here"), "{}", ran.err);
+        assert!(ran.err.contains("A value is not safe here"), "{}", ran.err);
         assert!(
             ran.err.contains("c.mmd:4:") && ran.err.contains('^'),
             "{}",

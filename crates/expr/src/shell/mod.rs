@@ -61,7 +61,7 @@ pub struct Filled {
     pub shown: String,
 }
 
-/// Why a value cannot stand where it stands.
+/// Why a value is refused in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Which value, counted from 0.

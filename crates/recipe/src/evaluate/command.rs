@@ -175,7 +175,7 @@ fn value_source<'p>(part: &Part<'p>) -> Option<&'p str> {
 }
 
 fn refused(site: Site<'_>, text: &Text, refusal: Refusal) -> Error {
-    let message = format!("a value cannot stand here: {refusal}");
+    let message = format!("a value is not safe here: {refusal}");
     let error = Error::new(Kind::Manifest, message).hint(refusal.hint);
     error.at(site.file, site.source, text.place)
 }

@@ -47,7 +47,7 @@ pub(super) fn problems(step: &Step) -> Vec<String> {
     refusals
         .map(|refusal| {
             let hint = &refusal.hint;
-            format!("`run` in `{SETTING}`: a value cannot stand here: {refusal}; {hint}.")
+            format!("`run` in `{SETTING}`: a value is not safe here: {refusal}; {hint}.")
         })
         .collect()
 }
