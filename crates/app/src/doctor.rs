@@ -10,7 +10,7 @@ use workspace::{RecoverOutcome, RelPath, Root, fs};
 use crate::project::{self, HOME};
 use crate::settings::{self, Settings};
 use crate::surroundings::PREFIX;
-use crate::{Error, Project, Surroundings, ai, builds, recipes, tasks};
+use crate::{Error, Project, Surroundings, ai, builds, recipes, tasks, trust};
 
 /// One thing that was looked at.
 #[derive(Debug)]
@@ -68,10 +68,18 @@ pub fn examine(surroundings: &Surroundings, terminal: Terminal) -> Vec<Finding> 
     };
     findings.push(writable(&root));
     findings.extend(interrupted(&root));
+    let is_readable = settings.is_ok();
     let settings = settings.unwrap_or_default();
     findings.extend(answers(&settings, surroundings, terminal));
     findings.push(sandbox(&settings));
+    // Settings that cannot be read ask for nothing; their own finding says what is wrong.
+    let file = settings_file.as_deref().filter(|_| is_readable);
+    let trusted = &settings.trust.projects;
+    let Ok(trust) = trust::TrustGate::new(root.path(), file, trusted, surroundings) else {
+        return findings;
+    };
     let project = Project {
+        trust,
         root,
         settings,
         settings_file,

@@ -10,8 +10,6 @@ pub enum Code {
     Settings,
     /// Another user could have written a file that would be obeyed.
     Owner,
-    /// The project would act, and nobody has trusted it yet.
-    Untrusted,
     /// A file named by the user cannot be read or written.
     File,
     /// The text given as data is not what it should be.
@@ -51,7 +49,6 @@ impl Code {
         match self {
             Self::Settings => "E_SETTINGS",
             Self::Owner => "E_OWNER",
-            Self::Untrusted => "E_UNTRUSTED",
             Self::File => "E_FILE",
             Self::Data => "E_DATA",
             Self::NotFound => "E_NOT_FOUND",
@@ -113,6 +110,9 @@ pub enum Error {
     Template(#[from] template::Error),
     #[error(transparent)]
     Ai(#[from] transport::Error),
+    /// The project would do what its user has not trusted.
+    #[error("{0}")]
+    Untrusted(Box<crate::trust::Untrusted>),
     /// A task or plan file is wrong.
     #[error(transparent)]
     Definition(#[from] agent::task::Problems),

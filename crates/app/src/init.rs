@@ -3,7 +3,7 @@
 use workspace::{ChangeSet, RelPath, Root};
 
 use crate::Error;
-use crate::settings;
+use crate::{ignoring, settings};
 
 /// What `init` did with each file, in the order they are listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,14 +33,15 @@ const STARTER: [(&str, &str); 4] = [
 ];
 
 const IGNORE_FILE: &str = ".gitignore";
-const IGNORED: [&str; 6] = [
-    ".drawloom/drawloom.db*",
-    ".drawloom/apply/",
-    ".drawloom/answers/",
-    ".drawloom/ledger/",
-    ".drawloom/patches/",
-    ".drawloom/unfinished/",
-];
+/// Whether nothing of a project is in the folder yet: then all of it is made here.
+pub fn is_new(root: &Root) -> Result<bool, Error> {
+    for mark in [settings::FILE_NAME, crate::project::HOME] {
+        if root.kind(&RelPath::parse(mark)?)?.is_some() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
 
 /// Writes what is missing and overwrites nothing.
 pub fn init(root: &Root) -> Result<Initialized, Error> {
@@ -74,8 +75,8 @@ fn ignore_file(root: &Root) -> Result<Option<String>, Error> {
     let mut text = root
         .read_text(&RelPath::parse(IGNORE_FILE)?)?
         .unwrap_or_default();
-    let has = |line: &&&str| text.lines().any(|existing| existing.trim() == **line);
-    let missing: Vec<&str> = IGNORED.iter().filter(|line| !has(line)).copied().collect();
+    let has = |line: &String| text.lines().any(|existing| existing.trim() == line);
+    let missing: Vec<String> = ignoring::lines().filter(|line| !has(line)).collect();
     if missing.is_empty() {
         return Ok(None);
     }
@@ -84,7 +85,7 @@ fn ignore_file(root: &Root) -> Result<Option<String>, Error> {
         text.push_str(newline);
     }
     for line in missing {
-        text.push_str(line);
+        text.push_str(&line);
         text.push_str(newline);
     }
     Ok(Some(text))

@@ -17,6 +17,7 @@ pub mod demo;
 pub mod doctor;
 mod executors;
 pub mod fetched;
+mod ignoring;
 pub mod import;
 pub mod indexing;
 pub mod init;
@@ -31,6 +32,7 @@ pub mod schedules;
 pub mod settings;
 pub mod tasks;
 pub mod templates;
+pub mod trust;
 pub mod worker;
 pub mod workflows;
 

@@ -13,7 +13,9 @@ use tokio::runtime::Runtime;
 use crate::ai::{Errand, Wish, model};
 use crate::settings::WorkflowAgent;
 use crate::tasks::bench;
-use crate::workflows::database::{Database, connect, database_place, server_address};
+use crate::workflows::database::{
+    Database, connect, database_place, require_trust, server_address,
+};
 use crate::{Code, Error, Project, Surroundings};
 
 pub use store::{Nature, Role, Slug, User, Who};
@@ -136,6 +138,10 @@ fn users_kept(
     surroundings: &Surroundings,
     database: Option<&str>,
 ) -> Result<Option<Vec<User>>, Error> {
+    // Looking needs no trust: a database that nobody has trusted is not asked.
+    if require_trust(project, surroundings, database).is_err() {
+        return Ok(None);
+    }
     if let Some(address) = server_address(project, surroundings, database) {
         let runtime = bench::runtime()?;
         let listed = runtime.block_on(async {

@@ -7,6 +7,7 @@ use workspace::ownership::{FileOwners, UnsafeFile};
 use workspace::{Recovered, Root, fs};
 
 use crate::settings::{self, Settings};
+use crate::trust::TrustGate;
 use crate::{Code, Error, Surroundings};
 
 /// The folder of the user's own recipes, beside the user's settings.
@@ -42,6 +43,8 @@ pub struct Project {
     pub user_recipes: Option<PathBuf>,
     /// Projects around this folder that are not used, because another user could have made them.
     pub passed_over: Vec<UnsafeFile>,
+    /// Asked before the project does anything on the user's behalf.
+    pub trust: TrustGate,
 }
 
 impl Project {
@@ -54,7 +57,10 @@ impl Project {
         let recovered = root.recover()?;
         let settings_file = found.settings_file();
         let settings = Settings::resolve(settings_file.as_deref(), surroundings)?;
+        let (file, trusted) = (settings_file.as_deref(), &settings.trust.projects);
+        let trust = TrustGate::new(root.path(), file, trusted, surroundings)?;
         Ok(Self {
+            trust,
             root,
             settings,
             settings_file,

@@ -24,6 +24,8 @@ pub struct Surroundings {
     pub user_folders: UserFolders,
     /// Whose files are obeyed.
     pub owners: FileOwners,
+    /// The user trusts the project for this command (`--trust`).
+    pub trusts_once: bool,
 }
 
 /// The folders of the user's own, by the XDG rules; `None` where the user has no home.
@@ -61,6 +63,7 @@ impl Surroundings {
             now_ms: (now.as_millis() as f64).trunc(),
             user_folders: UserFolders::read(),
             owners: FileOwners::of_process(std::env::var("SUDO_UID").ok().as_deref()),
+            trusts_once: false,
         })
     }
 

@@ -55,8 +55,8 @@ pub struct Places {
     pub owner: String,
     /// Worktrees, one directory for each job at work.
     pub worktrees: PathBuf,
-    /// Patch files, one for each job that has work.
-    pub patches: PathBuf,
+    /// Patch files, one for each job that has work: a directory of this project.
+    pub patches: PatchFolder,
     /// What can be thrown away: baselines of checks, the index.
     pub cache: PathBuf,
 }
@@ -65,6 +65,23 @@ impl Places {
     /// Where compilers keep what they built, for all builds of the project.
     pub(crate) fn tool_cache(&self) -> PathBuf {
         self.cache.join("tools")
+    }
+}
+
+/// A private directory of a project, entered without following links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatchFolder {
+    pub project: PathBuf,
+    pub dir: workspace::RelPath,
+}
+
+impl PatchFolder {
+    /// Writes a patch for its owner's eyes only; the path of the file.
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<String, workspace::Error> {
+        let path = self.dir.join(&workspace::RelPath::parse(name)?)?;
+        let root = workspace::Root::open(&self.project)?;
+        root.write_private(&path, bytes, workspace::Existing::Replace)?;
+        Ok(self.project.join(path.as_path()).display().to_string())
     }
 }
 

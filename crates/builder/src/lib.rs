@@ -51,7 +51,7 @@ mod stage;
 pub mod decide;
 pub mod run;
 
-pub use bench::{Authors, Bench, Outlet, Places, Settings};
+pub use bench::{Authors, Bench, Outlet, PatchFolder, Places, Settings};
 pub use error::{Error, Kind};
 pub use ground::uncommitted;
 pub use job::{

@@ -11,7 +11,7 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, V
 use crate::command::{
     agents, ai, build, builds, completions, cost, database, demo, doctor, impact, import, index,
     init, kit, man, notices, plan, recipe, run, runs, schedules, schema, task, tasks, template,
-    update, users, worker, workflow,
+    trust, update, users, worker, workflow,
 };
 use crate::exit::{Exit, Trouble};
 use crate::split::{self, Own};
@@ -55,6 +55,9 @@ pub(crate) struct Global {
     /// Act as if started in this folder
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
+    /// Let this project, and a recipe from outside of it, act for this once
+    #[arg(long, global = true)]
+    pub(crate) trust: bool,
     /// When to use colours
     #[arg(
         long,
@@ -119,6 +122,7 @@ pub(crate) enum Command {
     Init(init::Init),
     Demo(demo::Demo),
     Doctor(doctor::Doctor),
+    Trust(trust::Trust),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -149,7 +153,10 @@ pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     ),
     ("Look", &["index", "impact"]),
     ("Share", &["kit", "import"]),
-    ("Set up", &["init", "demo", "doctor", "completions", "man"]),
+    (
+        "Set up",
+        &["init", "trust", "demo", "doctor", "completions", "man"],
+    ),
 ];
 
 pub(crate) const HEADING: Style = AnsiColor::Green.on_default().bold();

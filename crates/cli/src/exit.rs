@@ -5,6 +5,8 @@
 
 use serde_json::{Value, json};
 
+use crate::output::harmless;
+
 /// What the process says to whoever started it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -36,6 +38,8 @@ pub(crate) struct Trouble {
     pub(crate) note: Option<String>,
     /// The whole report, when somebody else (clap) has already written it.
     pub(crate) shown: Option<String>,
+    /// What the user can be asked to trust.
+    pub(crate) untrusted: Option<Box<app::trust::Untrusted>>,
 }
 
 /// One thing that is wrong. Lines count from 1; columns as the part that found it counts them, from 1
@@ -97,6 +101,19 @@ impl Trouble {
             problems: vec![problem],
             note: None,
             shown: None,
+            untrusted: None,
+        }
+    }
+
+    /// A project that would do what its user has not trusted; on a terminal the user is asked.
+    pub(crate) fn untrusted(untrusted: app::trust::Untrusted) -> Self {
+        let hint = format!(
+            "run `{}`, or use `--trust` for this once",
+            untrusted.command()
+        );
+        Self {
+            untrusted: Some(Box::new(untrusted.clone())),
+            ..Self::failed("E_UNTRUSTED", harmless(&untrusted.to_string())).hint(hint)
         }
     }
 
@@ -195,6 +212,7 @@ impl From<app::Error> for Trouble {
     fn from(error: app::Error) -> Self {
         match error {
             app::Error::Own(fault) => Self::from(*fault),
+            app::Error::Untrusted(untrusted) => Self::untrusted(*untrusted),
             app::Error::Recipe(error) => Self::from(error),
             app::Error::Template(error) => Self::from(error),
             app::Error::Ai(error) => Self::from(error),
@@ -279,6 +297,7 @@ impl From<recipe::Error> for Trouble {
             problems: error.diagnostics().iter().map(Problem::from).collect(),
             note: error.on_error().map(str::to_owned),
             shown: None,
+            untrusted: None,
         }
     }
 }
@@ -295,7 +314,7 @@ fn exit_of(kind: recipe::Kind) -> (Exit, &'static str) {
         Kind::Answers => (Exit::Failed, "E_ANSWERS"),
         Kind::Path => (Exit::Failed, "E_PATH"),
         Kind::Inject => (Exit::Failed, "E_INJECT"),
-        Kind::Untrusted => (Exit::Failed, "E_UNTRUSTED"),
+        Kind::Untrusted | Kind::UntrustedOwn => (Exit::Failed, "E_UNTRUSTED"),
         Kind::Command => (Exit::Failed, "E_COMMAND"),
         Kind::Aborted => (Exit::Failed, "E_ABORTED"),
         Kind::Limit => (Exit::Failed, "E_LIMIT"),

@@ -5,6 +5,7 @@
 
 mod answering;
 mod arguments;
+mod asking_trust;
 mod building;
 mod command;
 mod diff;
@@ -37,15 +38,30 @@ use arguments::Reading;
 use exit::Exit;
 use output::Form;
 
+fn run(words: Vec<OsString>) -> Result<Exit, exit::Trouble> {
+    match arguments::read(words)? {
+        Reading::Command(cli) => command::run(*cli),
+        Reading::Text(text) => output::styled(&text).map(|()| Exit::Done),
+    }
+}
+
 fn main() -> ExitCode {
     // Sandboxes are built by this program, started again: then this does not return.
     exec::sandbox::serve_stages();
     let words: Vec<OsString> = std::env::args_os().collect();
     let form = Form::from(words.iter().any(|word| word == "--json"));
-    let ended = match arguments::read(words) {
-        Ok(Reading::Command(cli)) => command::run(*cli),
-        Ok(Reading::Text(text)) => output::styled(&text).map(|()| Exit::Done),
-        Err(trouble) => Err(trouble),
+    let ended = match run(words.clone()) {
+        Err(trouble) => match asking_trust::ask(&trouble, form) {
+            // What was decided is kept: the same command now finds it.
+            Ok(asking_trust::Answer::Trusted) => run(words),
+            Ok(asking_trust::Answer::NotAsked) => Err(trouble),
+            Ok(asking_trust::Answer::Refused) => {
+                output::say("nothing was done");
+                Ok(Exit::Failed)
+            }
+            Err(other) => Err(other),
+        },
+        done => done,
     };
     match ended {
         _ if interrupt::was_interrupted() => {

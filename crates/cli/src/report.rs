@@ -109,6 +109,7 @@ mod tests {
             problems: vec![problem],
             note: Some("Sorry.\n".to_owned()),
             shown: None,
+            untrusted: None,
         };
         let plain = anstream::adapter::strip_str(&render(&trouble)).to_string();
         let expected = "\

@@ -24,7 +24,8 @@ impl Session {
     pub(crate) fn start(global: &Global) -> Result<Self, Trouble> {
         let color = global.color.map(color_of);
         output::set_color(color.unwrap_or(Color::Auto));
-        let surroundings = Surroundings::read(global.cwd.as_deref())?;
+        let mut surroundings = Surroundings::read(global.cwd.as_deref())?;
+        surroundings.trusts_once = global.trust;
         Ok(Self {
             surroundings,
             color,

@@ -30,6 +30,8 @@ pub enum Kind {
     Inject,
     /// The recipe comes from outside and wants to run commands.
     Untrusted,
+    /// The recipe is the project's own, and nobody has trusted it.
+    UntrustedOwn,
     /// A command failed.
     Command,
     /// The person said stop.

@@ -15,6 +15,7 @@ mod load;
 pub mod manifest;
 mod yaml;
 
+mod acts;
 mod context;
 mod frontmatter;
 mod inject;
@@ -56,7 +57,7 @@ pub use effect::{Command, Effect, FileStatus, Run, What, Write};
 pub use error::{Diagnostic, Error, Kind, Place, WrongAnswer};
 pub use host::{Ask, AskKind, Decision, Event, Host, Nobody};
 pub use load::{Origin, RECIPE_FILE, Recipe, load};
-pub use perform::{CommandReport, Trust};
+pub use perform::{CommandReport, OwnRecipes, Trust};
 pub use record::RECORDS_DIR;
 pub use request::{
     AskMissing, ChangedQuestions, FileReport, Mode, Needed, Outcome, Plan, PlannedCommand,

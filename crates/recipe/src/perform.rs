@@ -2,7 +2,7 @@
 
 mod execute;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::Serialize;
 use workspace::{Change, ChangeSet, RelPath, Root};
@@ -20,6 +20,25 @@ pub enum Trust {
     #[default]
     Asked,
     Given,
+}
+
+/// Which recipes of the project itself may run commands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum OwnRecipes {
+    /// All of them: the project is the user's own, or trusted.
+    #[default]
+    Trusted,
+    /// Those with these manifests.
+    Only(BTreeSet<String>),
+}
+
+impl OwnRecipes {
+    pub(crate) fn allow(&self, command: &Command) -> bool {
+        match self {
+            Self::Trusted => true,
+            Self::Only(files) => command.outside || files.contains(&command.file),
+        }
+    }
 }
 
 /// What a command gave.
@@ -47,6 +66,7 @@ pub(crate) struct Performer<'h> {
     root: &'h Root,
     host: &'h mut dyn Host,
     trust: Trust,
+    own: OwnRecipes,
     cancel: Option<exec::Cancel>,
     journal: RunJournal<'h>,
     /// The writer whose lock this run holds, for commands that run drawloom again.
@@ -68,6 +88,7 @@ impl<'h> Performer<'h> {
             root,
             host,
             trust: request.trust,
+            own: request.own_recipes.clone(),
             cancel: request.cancel.clone(),
             token: journal.token().to_owned(),
             journal,
@@ -87,8 +108,9 @@ impl<'h> Performer<'h> {
 
     /// Applies the files, then runs the commands.
     pub(crate) fn perform(&mut self, changes: &ChangeSet, runs: &[Run]) -> Result<(), Error> {
-        let commands = runs.iter().flat_map(Run::commands);
-        check_trust(commands.filter_map(Guarded::command), self.trust)?;
+        let commands = || runs.iter().flat_map(Run::commands);
+        check_trust(commands().filter_map(Guarded::command), self.trust)?;
+        check_own(commands(), &self.own)?;
         // Without commands nothing can fail after the files, which are written together or not at all.
         if !runs.is_empty() {
             self.keep_originals(changes)?;
@@ -216,6 +238,27 @@ impl<'g> Guarded<'g> {
         let (what, step) = (format!("write {}: {why}", write.path), write.step.as_str());
         Some(Self { what, step })
     }
+}
+
+/// Refuses commands of the project's own recipes that the user has not trusted.
+pub(crate) fn check_own<'c>(
+    mut commands: impl Iterator<Item = &'c Command>,
+    own: &OwnRecipes,
+) -> Result<(), Error> {
+    let Some(command) = commands.find(|command| !own.allow(command)) else {
+        return Ok(());
+    };
+    let message = format!(
+        "the recipe `{}` has not been trusted, and wants to run `{}` (step `{}`)",
+        command.file,
+        command.what.line(),
+        command.step
+    );
+    let error = Error::new(Kind::UntrustedOwn, message);
+    Err(error.hint(format!(
+        "look at it, then run `drawloom trust {}`, or use `--trust` once",
+        command.file
+    )))
 }
 
 /// Refuses what recipes from outside may not do before a person has trusted them, and lists it.

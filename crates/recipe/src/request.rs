@@ -7,7 +7,7 @@ use workspace::{PolicySettings, RelPath, WriterRequest};
 
 use crate::conflict::{Conflict, OnConflict};
 use crate::effect::FileStatus;
-use crate::perform::{CommandReport, Trust};
+use crate::perform::{CommandReport, OwnRecipes, Trust};
 use crate::step::StepReport;
 use crate::variables::Given;
 
@@ -21,6 +21,7 @@ pub struct Request {
     pub answers: Option<Answers>,
     pub conflicts: OnConflict,
     pub trust: Trust,
+    pub own_recipes: OwnRecipes,
     pub mode: Mode,
     pub ask_missing: AskMissing,
     /// Values that a person gave in an earlier attempt of the same run.

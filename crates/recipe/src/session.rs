@@ -13,7 +13,7 @@ use crate::error::{Diagnostic, Error, Kind, Place};
 use crate::evaluate::{Over, Settings};
 use crate::load::Recipe;
 use crate::manifest::{Step, Text, Tool, Variable};
-use crate::perform::{Guarded, Performer, check_trust};
+use crate::perform::{Guarded, Performer, check_own, check_trust};
 use crate::project::{Observed, Project};
 use crate::record::Remembered;
 use crate::request::{AskMissing, Mode, Request, Strictness};
@@ -222,7 +222,9 @@ impl<'s> Session<'s> {
                 let commands = commands(&walked.found).into_iter();
                 let commands = commands.filter_map(Guarded::command);
                 let writes = writes(&walked.found).filter_map(Guarded::write);
-                check_trust(commands.chain(writes), self.request.trust)
+                check_trust(commands.chain(writes), self.request.trust)?;
+                let all = crate::session::commands(&walked.found).into_iter();
+                check_own(all, &self.request.own_recipes)
             }
         }
     }

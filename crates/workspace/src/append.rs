@@ -1,37 +1,35 @@
 //! Adding lines to a file that several processes write to, such as a ledger.
 
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-use cap_std::fs::{OpenOptions, OpenOptionsExt};
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
-use crate::floor::check_write;
 use crate::root::special;
 use crate::{Error, RelPath, Root};
 
 impl Root {
-    /// Adds one line to the end of a file, made with its directories where it is missing.
+    /// Adds one line to the end of a private file, made with its directories where it is missing.
     ///
     /// Lines of several processes never mix. A line that a dying process left unfinished is ended
     /// first, so that it spoils nothing but itself.
     pub fn append_line(&self, path: &RelPath, line: &str) -> Result<(), Error> {
-        check_write(path)?;
         let failed = |source: io::Error| Error::io("writing", path, source);
-        if let Some(parent) = path.parent().filter(|parent| !parent.is_root()) {
-            self.dir().create_dir_all(&parent).map_err(failed)?;
-        }
-        let mut options = OpenOptions::new();
-        options
-            .read(true)
-            .append(true)
-            .create(true)
-            // Without it, opening a FIFO waits for a reader that may never come.
-            .custom_flags(OFlags::NONBLOCK.bits().cast_signed());
-        let opened = self.dir().open_with(path, &options).map_err(failed)?;
-        if !opened.metadata().map_err(failed)?.is_file() {
+        let (dir, name) = self.enter_private(path)?;
+        // Without NONBLOCK, opening a FIFO waits for a reader that may never come.
+        let flags = OFlags::RDWR
+            | OFlags::APPEND
+            | OFlags::CREATE
+            | OFlags::NOFOLLOW
+            | OFlags::NONBLOCK
+            | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(&dir, name, flags, Mode::RUSR | Mode::WUSR);
+        let mut file = File::from(opened.map_err(|errno| failed(errno.into()))?);
+        if !file.metadata().map_err(failed)?.is_file() {
             return Err(special(path));
         }
-        let mut file = opened.into_std();
+        // One that an earlier version made is narrowed.
+        rustix::fs::fchmod(&file, Mode::RUSR | Mode::WUSR).ok();
         // Held for one short write, and released when the file is closed.
         flock(&file, FlockOperation::LockExclusive).map_err(|errno| failed(errno.into()))?;
         let mut text = String::with_capacity(line.len() + 2);

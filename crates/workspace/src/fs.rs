@@ -159,6 +159,55 @@ pub fn changed_ns(path: &Path) -> Option<u128> {
     Some(since.as_nanos())
 }
 
+/// Writes one file whole or not at all, for its owner's eyes only from the first moment: the file gets
+/// mode 0600, the directories that are made 0700, whatever the umask says. A symlink in the file's
+/// place is replaced, not followed.
+pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let place = path.display();
+    let failed = |source| Error::io("writing", &place, source);
+    let dir = match path.parent() {
+        Some(dir) if !dir.as_os_str().is_empty() => dir,
+        _ => Path::new("."),
+    };
+    create_private_dir(dir)?;
+    let mut file = tempfile::Builder::new().tempfile_in(dir).map_err(failed)?;
+    file.write_all(bytes).map_err(failed)?;
+    file.as_file().sync_data().map_err(failed)?;
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+/// Makes a directory and those above it where they are missing, for their owner only.
+pub fn create_private_dir(dir: &Path) -> Result<(), Error> {
+    use std::os::unix::fs::DirBuilderExt;
+    let mut builder = std::fs::DirBuilder::new();
+    let made = builder.recursive(true).mode(0o700).create(dir);
+    made.map_err(|source| Error::io("making the directory", &dir.display(), source))
+}
+
+/// The files directly in a directory, by name.
+pub fn files_in(dir: &Path) -> Result<Vec<PathBuf>, Error> {
+    let failed = |source| Error::io("reading", &dir.display(), source);
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(dir).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if entry.file_type().map_err(failed)?.is_file() {
+            files.push(entry.path());
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Removes a file; whether there was one.
+pub fn remove_file(path: &Path) -> Result<bool, Error> {
+    match std::fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(source) if is_absent(&source) => Ok(false),
+        Err(source) => Err(Error::io("removing", &path.display(), source)),
+    }
+}
+
 /// Makes a symlink at `place` that leads to `target`, in a directory that is there. Whatever is at
 /// `place` already is left alone.
 pub fn link(target: &Path, place: &Path) -> Result<(), Error> {

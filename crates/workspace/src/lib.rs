@@ -33,6 +33,7 @@ mod create;
 mod writer;
 
 mod policed;
+mod private;
 mod self_running;
 
 pub mod diff;
@@ -52,8 +53,9 @@ pub use policed::{
 };
 pub use policy::{
     Access, Action, Denial, Grant, HardLinks, POLICY_PATTERNS_MAX, Policy, PolicySettings, Rule,
-    Writes,
+    SECRET_SCAN_BYTES_MAX, Writes,
 };
+pub use private::Existing;
 pub use root::{Kind, READ_BYTES_MAX, Root};
 pub use walk::{Entry, WALK_ENTRIES_MAX};
 pub use writer::{WRITER_LEVELS_MAX, WRITER_WAIT_MAX, WriterInfo, WriterLock, WriterRequest};

@@ -10,6 +10,10 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
 const ROOT_UID: u32 = 0;
 const EVERYBODY_WRITES: u32 = 0o002;
 const STICKY: u32 = 0o1000;
@@ -42,6 +46,29 @@ pub enum UnsafeReason {
     EverybodyWrites(u32),
     /// Its owner cannot be told.
     Unreadable,
+}
+
+/// Which folder it is, beyond its path: one that is removed and made again is another one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FolderIdentity {
+    owner: u32,
+    inode: u64,
+    /// When it was made, where the file system tells.
+    born_ns: Option<u64>,
+}
+
+impl FolderIdentity {
+    pub fn of(folder: &Path) -> Result<Self, Error> {
+        let found = std::fs::metadata(folder)
+            .map_err(|source| Error::io("reading", &folder.display(), source))?;
+        let born = found.created().ok();
+        let born = born.and_then(|born| born.duration_since(std::time::UNIX_EPOCH).ok());
+        Ok(Self {
+            owner: found.uid(),
+            inode: found.ino(),
+            born_ns: born.and_then(|born| u64::try_from(born.as_nanos()).ok()),
+        })
+    }
 }
 
 impl FileOwners {

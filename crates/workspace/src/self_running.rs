@@ -61,7 +61,10 @@ impl Root {
 
 /// Whether the rule is about what runs or decides; lock files and build output are only data.
 fn acts(denial: &Denial) -> bool {
-    !matches!(denial.rule(), Rule::LockFile | Rule::BuildOutput)
+    !matches!(
+        denial.rule(),
+        Rule::LockFile | Rule::BuildOutput | Rule::Config
+    )
 }
 
 /// Says which script of a package the new text adds or changes.
@@ -131,14 +134,14 @@ mod tests {
             "",
             Some("`.drawloom` belongs to Drawloom"),
         );
-        let ci = Some("`workflows` decides what runs by itself");
+        let ci = Some("`workflows` is run by a CI server");
         check(".github/workflows/x.yml", None, "", ci);
         check("docs/workflows/x.yml", None, "", ci);
         check(
             ".husky/pre-commit",
             None,
             "",
-            Some("`.husky` decides what runs by itself"),
+            Some("`.husky` is run by git on a commit or a push"),
         );
     }
 

@@ -2,10 +2,10 @@
 
 use jiff::Timestamp;
 use prompt::Answers;
-use workspace::RelPath;
+use workspace::{Existing, RelPath};
 
 use super::ledger::utc;
-use crate::{Code, Error, Project};
+use crate::{Code, Error, Project, ignoring};
 
 /// Where answers are kept.
 pub const ANSWERS_DIR: &str = ".drawloom/answers";
@@ -52,7 +52,11 @@ pub(super) fn keep(project: &Project, answers: &Answers) -> Result<Kept, Error> 
         };
         let path = RelPath::parse(&format!("{ANSWERS_DIR}/{name}.json"))?;
         // Several processes may end in the same second: one of them gets the name.
-        if project.root.create_new(&path, &text)? {
+        if project
+            .root
+            .write_private(&path, text.as_bytes(), Existing::Keep)?
+        {
+            ignoring::ignore_private(&project.root)?;
             let count = answers.len();
             return Ok(Kept { path, count });
         }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use workspace::{RelPath, Root};
 
 use super::Errand;
-use crate::{Error, Project};
+use crate::{Error, Project, ignoring};
 
 /// Where the days are.
 pub const LEDGER_DIR: &str = ".drawloom/ledger";
@@ -130,7 +130,8 @@ impl Ledger {
         let line = Line::new(entry, self.errand, now);
         let text = serde_json::to_string(&line)
             .map_err(|cause| Error::new(crate::Code::Data, cause.to_string()))?;
-        Ok(self.root.append_line(&file(utc(now).date())?, &text)?)
+        self.root.append_line(&file(utc(now).date())?, &text)?;
+        ignoring::ignore_private(&self.root)
     }
 }
 

@@ -17,7 +17,7 @@ use std::time::SystemTime;
 use exec::Cancel;
 use transport::{
     Chosen, CommandMode, Observer, Offered, Opened, Person, Purpose, Request, Resolution, Taping,
-    Transport as _,
+    Transport as _, Way,
 };
 
 use crate::{Error, Project, Surroundings};
@@ -159,6 +159,9 @@ impl<'a> Answerer<'a> {
         let taping = tape::open(&self.wish.taping, self.surroundings)?;
         let lookup = |name: &str| self.surroundings.variable(name);
         let chosen = transport::choose(&setup, Purpose::Answer, &taping, &lookup)?;
+        if matches!(chosen.way, Way::Api(_) | Way::Command(_) | Way::Stdio(_)) {
+            self.project.trust.require_settings(&["ai."])?;
+        }
         self.mode = chosen.way.mode();
         self.because.clone_from(&chosen.because);
         let ledger = ledger::Ledger::open(self.project, self.errand, self.trouble.clone())?;
@@ -201,6 +204,7 @@ pub(crate) fn mode(
 
 /// What the configured providers offer.
 pub fn models(project: &Project, surroundings: &Surroundings) -> Result<Vec<Offered>, Error> {
+    project.trust.require_settings(&["ai."])?;
     let lookup = |name: &str| surroundings.variable(name);
     Ok(transport::models(&project.settings.ai, &lookup)?)
 }

@@ -14,6 +14,7 @@ use transport::{CommandPlan, Plan, Purpose, Setup, Taping, Way};
 
 use super::outside::Outside;
 use super::{Errand, Wish, ledger, tape};
+use crate::trust::TrustGate;
 use crate::{Code, Error, Project, Surroundings, settings};
 
 /// Where the models of one run come from.
@@ -23,6 +24,7 @@ pub(crate) struct Source {
     taping: Taping,
     meter: Arc<Meter>,
     surroundings: Surroundings,
+    trust: TrustGate,
     folder: PathBuf,
     agent: settings::Agent,
     trouble: ledger::Trouble,
@@ -57,6 +59,7 @@ impl Source {
             ),
             setup,
             surroundings: surroundings.clone(),
+            trust: project.trust.clone(),
             folder: project.folder().to_owned(),
             agent: project.settings.agent.clone(),
             trouble,
@@ -112,6 +115,7 @@ impl Source {
         let setup = self.preferred(preference)?;
         let lookup = |name: &str| self.surroundings.variable(name);
         let chosen = transport::choose(&setup, self.purpose, &self.taping, &lookup)?;
+        self.trust.require_settings(&["ai."])?;
         let mut plan = match chosen.way {
             Way::Api(plan) => plan,
             Way::Command(plan) => return Ok(Worker::Program(plan)),

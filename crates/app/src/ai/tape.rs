@@ -45,6 +45,6 @@ impl Tape for Folder {
     }
 
     fn put(&self, name: &str, text: &str) -> Result<(), String> {
-        fs::write_atomic(&self.file(name), text.as_bytes()).map_err(|error| error.to_string())
+        fs::write_private(&self.file(name), text.as_bytes()).map_err(|error| error.to_string())
     }
 }

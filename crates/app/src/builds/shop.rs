@@ -4,18 +4,18 @@ use std::path::{Path, PathBuf};
 
 use agent::handlers::Chosen;
 use agent::tools::CommandSettings;
-use builder::{Authors, Bench, Job, Outlet, Places};
+use builder::{Authors, Bench, Job, Outlet, PatchFolder, Places};
 use exec::Cancel;
 use store::Store;
 use vcs::{Git, Repository};
-use workspace::fs;
+use workspace::{RelPath, fs};
 
 use super::{PATCHES_DIR, outlet};
 use crate::ai::{Errand, LEDGER_DIR, Wish, model};
 use crate::tasks::bench::commands;
 use crate::tasks::clock::SystemClock;
 use crate::tasks::keeping;
-use crate::{Code, Error, Project, Surroundings};
+use crate::{Code, Error, Project, Surroundings, ignoring};
 
 /// Who is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +37,9 @@ pub(super) fn models(
     wish: &Wish,
     team: Team,
 ) -> Result<Option<model::Source>, Error> {
+    if team != Team::Nobody {
+        project.trust.require_settings(&["agent.", "builder."])?;
+    }
     let errand = match team {
         Team::Planner => Errand::BuildPlan,
         Team::Builder => Errand::Build,
@@ -184,10 +187,16 @@ fn places(project: &Project, surroundings: &Surroundings) -> Result<Places, Erro
     let home = cache(project, surroundings);
     let owner = keeping::digest(&folder.display().to_string());
     let own = home.join("builds").join(&owner[..OWNER_CHARS]);
+    // Source code of every project is in there.
+    fs::create_private_dir(&own)?;
+    ignoring::ignore_private(&project.root)?;
     Ok(Places {
         owner,
         worktrees: own.join("worktrees"),
-        patches: folder.join(PATCHES_DIR),
+        patches: PatchFolder {
+            dir: RelPath::parse(PATCHES_DIR)?,
+            project: folder,
+        },
         cache: own.join("cache"),
     })
 }

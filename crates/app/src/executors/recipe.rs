@@ -13,7 +13,7 @@ use super::purse::{Asks, within_budget};
 use super::{Executor, Hands, Job, Working, failed, failed_by, fill, invalid, needs_text};
 use super::{on_a_thread, setting, unknown_settings};
 use crate::ai::{self, Answerer, Attempt, Came, Company, Errand, Wish};
-use crate::recipes;
+use crate::{recipes, trust};
 
 pub(super) struct RunRecipe;
 
@@ -59,7 +59,12 @@ fn carry_out(hands: &Hands, wish: Wish, fields: &Map<String, Value>, cancel: Can
         Ok(found) => found,
         Err(error) => return failed_by(&error),
     };
+    let own_recipes = match trust::own_recipes(project, &found.recipe) {
+        Ok(own_recipes) => own_recipes,
+        Err(error) => return failed_by(&error),
+    };
     let mut request = request(hands, fields, cancel.clone());
+    request.own_recipes = own_recipes;
     let mut silent = Silent;
     let company = Company {
         person: None,
@@ -117,7 +122,7 @@ fn request(hands: &Hands, fields: &Map<String, Value>, cancel: Cancel) -> Reques
             Some("skip") => OnConflict::Skip,
             _ => OnConflict::Fail,
         },
-        trust: match settings.run.trust {
+        trust: match settings.run.trust || hands.surroundings.trusts_once {
             true => Trust::Given,
             false => Trust::Asked,
         },

@@ -115,6 +115,14 @@ impl Settings {
         Ok(settings)
     }
 
+    /// The defaults under a project's file, and nothing else: what the project itself asks for.
+    pub(crate) fn of_project(file: &Path) -> Result<Self, Error> {
+        let mut settings = Self::default();
+        let text = workspace::fs::read_text(file)?.unwrap_or_default();
+        file::apply(&mut settings, (file, Layer::Project), &text)?;
+        Ok(settings)
+    }
+
     /// The defaults under the user's own file and the variables that only a user may set: what can
     /// be known before a project is found.
     pub fn of_user(surroundings: &Surroundings) -> Result<Self, Error> {

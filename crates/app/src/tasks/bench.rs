@@ -37,6 +37,7 @@ impl Office {
         wish: &Wish,
         errand: Errand,
     ) -> Result<Self, Error> {
+        project.trust.require_settings(&["agent.", "mcp."])?;
         Ok(Self {
             models: model::Source::open(project, surroundings, wish, errand)?,
             runtime: runtime()?,

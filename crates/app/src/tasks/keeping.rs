@@ -12,7 +12,7 @@ use workspace::fs;
 
 use super::Start;
 use super::clock::SystemClock;
-use crate::{Code, Error, Project};
+use crate::{Code, Error, Project, ignoring};
 
 /// Where the database is, from the project's folder.
 pub const DATABASE: &str = ".drawloom/drawloom.db";
@@ -77,7 +77,9 @@ impl Archive {
 
 /// Opens the database; `secrets` are taken out of everything that is kept.
 pub(crate) async fn open(project: &Project, secrets: Vec<Secret>) -> Result<Store, Error> {
-    open_at(&place(project), secrets).await
+    let store = open_at(&place(project), secrets).await?;
+    ignoring::ignore_private(&project.root)?;
+    Ok(store)
 }
 
 /// The same at another place.

@@ -8,7 +8,8 @@ use flow::{Claimed, Done};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 
-use crate::executors::{self, Hands, Job, failed, invalid};
+use crate::executors::{self, Hands, Job, failed, failed_by, invalid};
+use crate::trust;
 
 /// How long an attempt may take when its step does not say.
 const ATTEMPT_MAX: Duration = Duration::from_secs(60 * 60);
@@ -50,6 +51,10 @@ fn prepare(hands: Arc<Hands>, claimed: Claimed) -> Result<Job, String> {
 async fn carry_out(job: &Job) -> Report {
     if let Some(report) = executors::left_to_a_person(job) {
         return report;
+    }
+    // The step may come from a database that was not made here.
+    if let Err(error) = trust::require_step(&job.hands.project, &job.step) {
+        return failed_by(&error);
     }
     let max = job.step.config.timeout;
     let max = max.map_or(ATTEMPT_MAX, |max| Duration::from_millis(max.ms));

@@ -8,7 +8,7 @@ use store::{Outbox, People, Postgres, PostgresOptions, Queries, Schedules, Store
 
 use crate::tasks::clock::SystemClock;
 use crate::tasks::keeping;
-use crate::{Code, Error, Project, Surroundings, settings};
+use crate::{Code, Error, Project, Surroundings, ignoring, settings};
 
 /// A database, opened. Clones share it.
 #[derive(Clone)]
@@ -26,11 +26,14 @@ impl Database {
         given: Option<&str>,
         secrets: Vec<Secret>,
     ) -> Result<Database, Error> {
+        require_trust(project, surroundings, given)?;
         if let Some(address) = server_address(project, surroundings, given) {
             return Ok(Database::Server(connect(address, secrets).await?));
         }
         let place = database_place(project, surroundings, given)?;
-        Ok(Database::File(keeping::open_at(&place, secrets).await?))
+        let store = keeping::open_at(&place, secrets).await?;
+        ignoring::ignore_private(&project.root)?;
+        Ok(Database::File(store))
     }
 
     pub(crate) fn people(&self) -> Arc<dyn People> {
@@ -86,6 +89,23 @@ pub(crate) async fn connect(address: &str, secrets: Vec<Secret>) -> store::Resul
         scrub: Some(keeping::scrubbing(secrets)),
     };
     Postgres::open(address, options).await
+}
+
+/// Refuses a database that the project names and its user has not trusted: it would learn of every
+/// run, and of the password that is sent to it.
+pub(crate) fn require_trust(
+    project: &Project,
+    surroundings: &Surroundings,
+    given: Option<&str>,
+) -> Result<(), Error> {
+    let is_users = given.is_some()
+        || surroundings
+            .variables
+            .contains_key(settings::DATABASE_VARIABLE);
+    match is_users {
+        true => Ok(()),
+        false => project.trust.require_settings(&["workflows.database"]),
+    }
 }
 
 /// Where the server is, if the database is on one.

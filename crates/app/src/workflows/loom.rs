@@ -26,7 +26,7 @@ use crate::tasks::bench;
 use crate::tasks::clock::SystemClock;
 use crate::worker::leader::{Leader, Never};
 use crate::worker::{self, Order, Until, Watcher};
-use crate::{Cancel, Code, Error, Project, Surroundings};
+use crate::{Cancel, Code, Error, Project, Surroundings, trust};
 
 /// How many events are read at a time.
 const EVENTS_MAX: usize = 5_000;
@@ -121,6 +121,7 @@ impl Loom {
     /// Begins many, in as few transactions as may be; their names in the order of what they begin
     /// with.
     pub fn start_many(&self, sheet: &Sheet, begins: Vec<Begin>) -> Result<Vec<RunId>, Error> {
+        trust::require_workflow(&self.hands.project, sheet)?;
         // What does not fit begins nothing, not even what fits beside it.
         for begin in &begins {
             let checked = sheet

@@ -14,6 +14,7 @@ pub use exchange::{Imported, Wish as ImportWish, export, import};
 pub use flow::Deletion;
 pub use loom::{Begin, Loom};
 pub use name::worker_name;
+pub(crate) use reading::all;
 pub(crate) use reading::text_of;
 pub use reading::{Sheet, WORKFLOWS_DIR, names, read, read_text};
 pub use standing::Standing;

@@ -91,6 +91,17 @@ fn beside(given: &Path, path: &Path) -> Vec<String> {
     written.take(BESIDE_MAX).collect()
 }
 
+/// Every workflow of the project, those that cannot be read left out.
+pub(crate) fn all(project: &Project) -> Result<Vec<Sheet>, Error> {
+    let mut sheets = Vec::new();
+    for name in names(project)? {
+        if let Some(source) = text_of(project, &name)? {
+            sheets.push(read_text(project, (&place(&name), &name), source));
+        }
+    }
+    Ok(sheets)
+}
+
 /// A name for a workflow's file: the workflow's own where a file can be called so, because subflows
 /// call it by that, and plain words otherwise.
 pub(crate) fn file_name(name: &str) -> String {

@@ -3,19 +3,17 @@
 //! A token is an HMAC-SHA256 of the task's name under a key of the project, which never leaves
 //! `.drawloom/callback.key`.
 
-use std::path::Path;
-
 use flow::TaskId;
-use rustix::fs::{Mode, OFlags, open};
-use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
-use workspace::fs;
+use workspace::{Existing, Kind, RelPath};
 
-use crate::{Code, Error, Project};
+use crate::{Code, Error, Project, ignoring};
 
 /// Where the key is, from the project's folder.
 const KEY_FILE: &str = ".drawloom/callback.key";
 const BLOCK_BYTES: usize = 64;
+/// How long a key is, in hexadecimal digits.
+const KEY_CHARS: usize = 64;
 
 /// The token for a task. The key is made when it is first needed.
 pub(crate) fn sign(project: &Project, task: &TaskId) -> Result<String, Error> {
@@ -45,8 +43,27 @@ pub(crate) fn check(project: &Project, task: &TaskId, token: &str) -> Result<(),
     Ok(())
 }
 
+/// Reads the key; a link in its place, or less than a whole key, is an error: tokens under an empty
+/// key could be made by everybody.
 fn key(project: &Project) -> Result<Option<String>, Error> {
-    Ok(fs::read_text(&project.folder().join(KEY_FILE))?)
+    let path = RelPath::parse(KEY_FILE)?;
+    let damaged = |what: &str| {
+        let message = format!("{KEY_FILE} {what}");
+        Error::new(Code::File, message).hint(
+            "remove it: a new key is made, and tokens that were given out end with the old one",
+        )
+    };
+    match project.root.kind(&path)? {
+        None => return Ok(None),
+        Some(Kind::File) => {}
+        Some(_) => return Err(damaged("is not a file of its own")),
+    }
+    let key = project.root.read_text(&path)?.unwrap_or_default();
+    let is_whole = key.len() == KEY_CHARS && key.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match is_whole {
+        true => Ok(Some(key)),
+        false => Err(damaged("is no whole key")),
+    }
 }
 
 fn make_key(project: &Project) -> Result<String, Error> {
@@ -58,20 +75,13 @@ fn make_key(project: &Project) -> Result<String, Error> {
         )
     })?;
     let key = hex(&bytes);
-    keep(&project.folder().join(KEY_FILE), key.as_bytes())
-        .map_err(|cause| Error::new(Code::File, format!("{KEY_FILE} cannot be made: {cause}")))?;
-    // Somebody else may have been faster.
+    let path = RelPath::parse(KEY_FILE)?;
+    project
+        .root
+        .write_private(&path, key.as_bytes(), Existing::Keep)?;
+    ignoring::ignore_private(&project.root)?;
+    // Another process may have been faster.
     Ok(self::key(project)?.unwrap_or(key))
-}
-
-/// For the owner's eyes only, from its first moment.
-fn keep(path: &Path, bytes: &[u8]) -> Result<(), Errno> {
-    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-    match open(path, flags, Mode::RUSR | Mode::WUSR) {
-        Ok(file) => rustix::io::write(file, bytes).map(|_| ()),
-        Err(Errno::EXIST) => Ok(()),
-        Err(cause) => Err(cause),
-    }
 }
 
 fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {

@@ -1,7 +1,7 @@
 //! Saving: whatever becomes of a job, what was written is kept as a branch and a patch.
 
 use vcs::{Branch, ChangeType, Commit, Message, NewCommit, Purpose, Signing};
-use workspace::{RelPath, fs};
+use workspace::RelPath;
 
 use crate::ground::{Ground, Moved, Tree, git};
 use crate::job::Job;
@@ -138,8 +138,7 @@ pub(crate) async fn rescue(
             let paths = yard.tree.git_paths(&paths(site, &yard.tree)?);
             let message = message(&site.job, Purpose::Draft)?;
             let bytes = yard.tree.worktree.patch(&message, &paths).map_err(git)?;
-            let place = place(site)?;
-            fs::write_atomic(place.as_ref(), &bytes)?;
+            let place = write_patch(site, &bytes)?;
             let note = format!("What was written is in the patch {place}.");
             site.store(|job| {
                 if let Some((branch, commit)) = made {
@@ -238,12 +237,10 @@ fn patch(site: &Site<'_>, ground: &Ground, tree: &Tree, commit: &Commit) -> Resu
         None => tree.worktree.base().clone(),
     };
     let bytes = ground.repository.patch(&base, commit).map_err(git)?;
-    let place = place(site)?;
-    fs::write_atomic(place.as_ref(), &bytes)?;
-    Ok(place)
+    write_patch(site, &bytes)
 }
 
-fn place(site: &Site<'_>) -> Result<String, Halt> {
+fn write_patch(site: &Site<'_>, bytes: &[u8]) -> Result<String, Halt> {
     let name = format!("{}.patch", site.job.id);
-    Ok(site.bench.places.patches.join(name).display().to_string())
+    Ok(site.bench.places.patches.write(&name, bytes)?)
 }

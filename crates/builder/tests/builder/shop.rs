@@ -11,8 +11,8 @@ use agent::tools::CommandSettings;
 use agent::{Cancel, Clock, Event, Limits, Observer};
 use builder::validation::Check;
 use builder::{
-    Authors, Bench, BuildObserver, Job, JobId, Jobs, Options, Outlet, Places, Progress, Settings,
-    Status, decide, run,
+    Authors, Bench, BuildObserver, Job, JobId, Jobs, Options, Outlet, PatchFolder, Places,
+    Progress, Settings, Status, decide, run,
 };
 use exec::sandbox::Requirement;
 use llm::{Client, Endpoint, Format, Model, Provider, Secret};
@@ -110,7 +110,10 @@ impl Shop {
         let places = Places {
             owner: "tests".to_owned(),
             worktrees: place("worktrees"),
-            patches: place("patches"),
+            patches: PatchFolder {
+                project: dir.path().to_owned(),
+                dir: RelPath::parse("patches").unwrap(),
+            },
             cache: place("cache"),
         };
         let server = Scripted::start(Format::Anthropic, script);

@@ -26,7 +26,11 @@ impl Init {
     pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
         let root = workspace::Root::open(&session.surroundings.cwd)?;
         root.recover()?;
+        let is_new = app::init::is_new(&root)?;
         let done = app::init::init(&root)?;
+        if is_new {
+            app::trust::trust_made_here(root.path(), &session.surroundings)?;
+        }
         if self.json {
             output::json(&json!({ "written": done.written, "kept": done.kept }))?;
             return Ok(Exit::Done);

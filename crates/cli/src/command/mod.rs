@@ -26,6 +26,7 @@ pub(crate) mod schema;
 pub(crate) mod task;
 pub(crate) mod tasks;
 pub(crate) mod template;
+pub(crate) mod trust;
 pub(crate) mod update;
 pub(crate) mod users;
 pub(crate) mod worker;
@@ -65,6 +66,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Trouble> {
         Command::Init(init) => init.run(&session),
         Command::Demo(demo) => demo.run(),
         Command::Doctor(doctor) => doctor.run(&session),
+        Command::Trust(trust) => trust.run(&session),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),
     }

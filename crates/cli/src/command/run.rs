@@ -14,7 +14,9 @@ use clap::{Args, ValueEnum};
 use indexmap::IndexMap;
 use prompt::Answers;
 use recipe::manifest::{Type, Variable};
-use recipe::{AskMissing, Given, Mode, OnConflict, Outcome, Request, Strictness, Trust};
+use recipe::{
+    AskMissing, Given, Mode, OnConflict, Outcome, OwnRecipes, Request, Strictness, Trust,
+};
 
 use crate::answering::{Answering, Closed, Job};
 use crate::arguments::Command;
@@ -123,9 +125,6 @@ pub(crate) struct Writing {
     /// Leave files that exist as they are
     #[arg(long)]
     pub(crate) skip_existing: bool,
-    /// Let a recipe from outside the project run commands
-    #[arg(long)]
-    pub(crate) trust: bool,
     /// Fail on names that templates use and nobody defined
     #[arg(long)]
     pub(crate) strict: bool,
@@ -155,7 +154,7 @@ impl Settling {
 
 impl Run {
     pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let project = session.project()?;
+        let mut project = session.project()?;
         let Some(recipe) = &self.recipe else {
             return match self.settling.wish() {
                 Some(wish) => settle::settle(self, session, (&project, wish)),
@@ -178,6 +177,9 @@ impl Run {
         let names: Vec<&str> = variables.keys().map(String::as_str).collect();
         let cli = arguments::reread(&self.words, &names)?;
         session.use_color(&cli.global);
+        if cli.global.trust {
+            project.trust.trust_once();
+        }
         let (Command::Run(run) | Command::Recipe(super::recipe::Recipe::Run(run))) = cli.command
         else {
             return Ok(Exit::Usage);
@@ -206,14 +208,20 @@ impl Run {
             wish: self.answering.wish(),
             form,
         };
+        let mut is_untrusted = false;
         let ended = job.answer(&mut request, &mut |request| {
-            let outcome = recipe::run(recipe, &project.root, request, &mut person)?;
+            let outcome = recipe::run(recipe, &project.root, request, &mut person)
+                .inspect_err(|error| is_untrusted = error.kind() == recipe::Kind::UntrustedOwn)?;
             Ok(match outcome {
                 Outcome::AnswersNeeded(needed) => Attempt::Needed(Box::new(needed)),
                 Outcome::Done(_) => Attempt::Done(outcome),
                 Outcome::Shown(_) | Outcome::Conflicts(_) => Attempt::Unwritten(outcome),
             })
         });
+        if is_untrusted {
+            // What turned up in a template is shown like what stands in the manifest.
+            app::trust::untrusted_recipe(project, recipe)?;
+        }
         match job.close(ended, (&self.words, &request.asked))? {
             Closed::To(outcome, go_on) => {
                 let shape = (form, &session.here(project));
@@ -245,7 +253,11 @@ impl Run {
             values: given,
             answers: answers(session, &self.asking.answers)?,
             conflicts: self.writing.on_conflict(project.settings.run.on_conflict),
-            trust: trust(self.writing.trust || project.settings.run.trust),
+            trust: trust(project),
+            own_recipes: match self.writing.dry_run {
+                true => OwnRecipes::Trusted,
+                false => app::trust::own_recipes(project, recipe)?,
+            },
             mode: if self.writing.dry_run {
                 Mode::DryRun
             } else {
@@ -338,8 +350,12 @@ pub(crate) fn given(
     Ok(given)
 }
 
-pub(crate) fn trust(given: bool) -> Trust {
-    if given { Trust::Given } else { Trust::Asked }
+/// Whether recipes from outside may run commands: for this once, or by the user's own settings.
+pub(crate) fn trust(project: &Project) -> Trust {
+    match project.trust.is_once() || project.settings.run.trust {
+        true => Trust::Given,
+        false => Trust::Asked,
+    }
 }
 
 /// The answers of all files, later ones over earlier ones; `None` when no file is named.

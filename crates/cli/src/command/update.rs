@@ -54,9 +54,6 @@ pub(crate) struct Update {
     /// Show the differences; write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Let a recipe from outside the project run commands
-    #[arg(long)]
-    trust: bool,
     /// Print the result as one JSON document
     #[arg(long)]
     json: bool,
@@ -70,7 +67,7 @@ pub(crate) struct Update {
 
 impl Update {
     pub(crate) fn run(&self, session: &Session) -> Result<Exit, Trouble> {
-        let project = session.project()?;
+        let mut project = session.project()?;
         run::say_unfinished(&project, Form::from(self.json))?;
         let words = [self.recipe.clone()];
         let found = run::find(session, &project, (&words, &self.words))?;
@@ -81,6 +78,9 @@ impl Update {
         let names: Vec<&str> = variables.keys().map(String::as_str).collect();
         let cli = arguments::reread(&self.words, &names)?;
         session.use_color(&cli.global);
+        if cli.global.trust {
+            project.trust.trust_once();
+        }
         match cli.command {
             Command::Update(update) => update.update(session, &project, &found.recipe),
             _ => Ok(Exit::Usage),
@@ -102,7 +102,7 @@ impl Update {
             },
             writer: session.writer(project, &self.words),
             answers: run::answers(session, &self.answers)?,
-            trust: run::trust(self.trust || project.settings.run.trust),
+            trust: run::trust(project),
             mode: if self.dry_run {
                 Mode::DryRun
             } else {

@@ -94,6 +94,11 @@ impl Victim {
         read.unwrap_or_else(|cause| panic!("{path}: {cause}"))
     }
 
+    pub(crate) fn mode(&self, path: &str) -> u32 {
+        let found = self.path(path).symlink_metadata().unwrap();
+        found.permissions().mode() & 0o7777
+    }
+
     pub(crate) fn set_mode(&self, path: &str, mode: u32) {
         let mode = std::fs::Permissions::from_mode(mode);
         std::fs::set_permissions(self.path(path), mode).unwrap();

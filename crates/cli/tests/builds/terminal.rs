@@ -23,6 +23,11 @@ fn on_terminal(yard: &Yard, line: &str, editor: &str, typed: Value) -> Ran {
         .arg(drawloom.get_program())
         .args(drawloom.get_args())
         .current_dir(yard.path())
+        .envs(
+            drawloom
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
         .env_remove("VISUAL")
         .env_remove("GITHUB_TOKEN")
         .env("EDITOR", editor)

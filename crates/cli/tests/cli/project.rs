@@ -11,6 +11,8 @@ pub(crate) struct Project {
     folder: TempDir,
     /// Variables that every command gets.
     variables: Vec<(&'static str, String)>,
+    /// Where the user's own settings and decisions are, and not those of whoever runs the tests.
+    user: TempDir,
 }
 
 /// The variables that keys are looked up in.
@@ -55,6 +57,7 @@ impl Project {
         Self {
             folder: tempfile::tempdir().unwrap(),
             variables: Vec::new(),
+            user: tempfile::tempdir().unwrap(),
         }
     }
 
@@ -117,6 +120,10 @@ impl Project {
         command
             .stdin(Stdio::null())
             .env_remove("NO_COLOR")
+            .env("XDG_CONFIG_HOME", self.user.path())
+            .env("XDG_STATE_HOME", self.user.path())
+            // A scratch project is the user's own; what strangers' projects may do is tested in `attacks`.
+            .env("DRAWLOOM_TRUST_PROJECTS", self.path())
             .env("LC_ALL", "C");
         // Whoever runs the tests may have keys; no test may spend on them.
         for name in KEY_VARIABLES {

@@ -40,7 +40,8 @@ fn init_writes_an_example_that_runs() {
     assert_eq!(
         project.read(".gitignore"),
         ".drawloom/drawloom.db*\n.drawloom/apply/\n.drawloom/answers/\n.drawloom/ledger/\n\
-         .drawloom/patches/\n.drawloom/unfinished/\n"
+         .drawloom/patches/\n.drawloom/unfinished/\n\
+         .drawloom/cache/\n.drawloom/callback.key\n"
     );
     let expect = Expect {
         exit: 0,
@@ -128,7 +129,8 @@ fn init_overwrites_nothing() {
     assert_eq!(
         project.read(".gitignore"),
         "target\r\n.drawloom/apply/\r\n.drawloom/drawloom.db*\r\n.drawloom/answers/\r\n\
-         .drawloom/ledger/\r\n.drawloom/patches/\r\n.drawloom/unfinished/\r\n"
+         .drawloom/ledger/\r\n.drawloom/patches/\r\n.drawloom/unfinished/\r\n\
+         .drawloom/cache/\r\n.drawloom/callback.key\r\n"
     );
     let before = project.tree();
     let ran = check(

@@ -67,6 +67,11 @@ pub(crate) fn show_with(
         .arg(drawloom.get_program())
         .args(drawloom.get_args())
         .current_dir(project.path())
+        .envs(
+            drawloom
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
         .env_remove("NO_COLOR")
         .env("TERM", "xterm-256color")
         .env("USER", "ann");

@@ -19,6 +19,11 @@ fn on_terminal(project: &Project, line: &str) -> Ran {
         .arg(drawloom.get_program())
         .args(drawloom.get_args())
         .current_dir(project.path())
+        .envs(
+            drawloom
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
         .env("TERM", "xterm");
     Ran::from(command.output().unwrap())
 }

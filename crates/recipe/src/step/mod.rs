@@ -379,6 +379,11 @@ struct Saved {
 fn is_excusable(error: &Error) -> bool {
     !matches!(
         error.kind(),
-        Kind::Limit | Kind::Path | Kind::Untrusted | Kind::Aborted | Kind::Command
+        Kind::Limit
+            | Kind::Path
+            | Kind::Untrusted
+            | Kind::UntrustedOwn
+            | Kind::Aborted
+            | Kind::Command
     )
 }

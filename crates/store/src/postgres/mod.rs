@@ -22,7 +22,7 @@ use std::time::Duration;
 use agent::Clock;
 use rustix::fs::{Access, access};
 use sqlx::ConnectOptions as _;
-use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions, PgRow};
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions, PgRow, PgSslMode};
 use tokio::sync::{Mutex, MutexGuard};
 
 use crate::error::{Error, Kind, Result};
@@ -386,6 +386,7 @@ fn settings(address: &str) -> Result<PgConnectOptions> {
     }
     let read = PgConnectOptions::from_str(address).map_err(|cause| unread(cause.to_string()))?;
     check_files(&read)?;
+    let read = encrypted(read, address);
     let limits = [
         ("lock_timeout", LOCK_MS_MAX),
         ("idle_in_transaction_session_timeout", SILENT_MS_MAX),
@@ -394,6 +395,25 @@ fn settings(address: &str) -> Result<PgConnectOptions> {
         .application_name("drawloom")
         .disable_statement_logging();
     Ok(settings.options(limits.map(|(name, ms)| (name, ms.to_string()))))
+}
+
+/// Asks for TLS where the address leads to another machine and does not say otherwise: the driver
+/// would fall back to clear text without a word.
+fn encrypted(read: PgConnectOptions, address: &str) -> PgConnectOptions {
+    let says_itself = address.contains("sslmode=") || address.contains("ssl-mode=");
+    let is_here = read.get_socket().is_some() || is_this_machine(read.get_host());
+    match says_itself || is_here {
+        true => read,
+        false => read.ssl_mode(PgSslMode::Require),
+    }
+}
+
+fn is_this_machine(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let address = bare.parse::<std::net::IpAddr>();
+    host.starts_with('/')
+        || host == "localhost"
+        || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// Files that the address names are looked for here: the driver would say that the server is gone.
@@ -431,4 +451,32 @@ fn integer(count: u64) -> i64 {
 
 fn count(integer: i64) -> u64 {
     u64::try_from(integer).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod encryption_tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(address: &str, expected: PgSslMode) {
+        let mode = settings(address).unwrap().get_ssl_mode();
+        assert_eq!(format!("{mode:?}"), format!("{expected:?}"), "{address}");
+    }
+
+    #[test]
+    fn another_machine_is_reached_by_tls_unless_the_address_says_otherwise() {
+        check("postgres://me@db.example.org/x", PgSslMode::Require);
+        check("postgres://me@10.0.0.7:5432/x", PgSslMode::Require);
+        check(
+            "postgres://me@db.example.org/x?sslmode=disable",
+            PgSslMode::Disable,
+        );
+        check(
+            "postgres://me@db.example.org/x?sslmode=verify-full",
+            PgSslMode::VerifyFull,
+        );
+        check("postgres://me@127.0.0.1/x", PgSslMode::Prefer);
+        check("postgres://me@localhost/x", PgSslMode::Prefer);
+        check("postgres://me@[::1]/x", PgSslMode::Prefer);
+    }
 }

@@ -69,6 +69,8 @@ impl Cache {
         }
         let entries: Vec<Entry> = sources.iter().map(Entry::of).collect();
         let written = || {
+            // Names of the project's code are in there: the directory is its owner's.
+            space.root().enter_private(&RelPath::parse(FILE)?)?;
             let mut changes = ChangeSet::new();
             changes.write(RelPath::parse(FILE)?, encoded(&entries));
             let ignore_file = RelPath::parse(IGNORE_FILE)?;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::BorrowedFd;
+use std::os::unix::fs::FileExt;
 
 use rustix::fs::{Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -11,7 +12,7 @@ use rustix::io::Errno;
 use super::Workspace;
 use crate::descent::{Descent, LastLink, Place, Resolver, kind_of};
 use crate::root::{special, text};
-use crate::{Access, ChangeSet, Denial, Error, ErrorKind, Kind, RelPath};
+use crate::{Access, ChangeSet, Denial, Error, ErrorKind, Kind, RelPath, SECRET_SCAN_BYTES_MAX};
 
 /// A file opened for reading, its end as far as `read_bytes_max`.
 #[derive(Debug)]
@@ -139,12 +140,36 @@ impl Workspace {
             return Err(special(path));
         }
         match self.check_links(&file, &stat)? {
-            Ok(()) => Ok(Some((file, stat))),
+            Ok(()) => {
+                self.check_content(path, &file)?;
+                Ok(Some((file, stat)))
+            }
             Err(rule) => {
                 let name = path.file_name().unwrap_or_default();
                 Err(Denial::new(path, Access::Read, rule, name).into())
             }
         }
+    }
+}
+
+impl Workspace {
+    /// Refuses a file in which something was found, if it holds a secret.
+    pub(super) fn check_found(&self, path: &RelPath) -> Result<(), Error> {
+        self.open_file(path).map(drop)
+    }
+
+    /// Refuses an opened file that holds a secret; where the file stands does not change.
+    pub(super) fn check_content(&self, path: &RelPath, file: &File) -> Result<(), Error> {
+        let mut content = vec![0; SECRET_SCAN_BYTES_MAX];
+        let mut filled = 0;
+        while filled < content.len() {
+            let read = file.read_at(&mut content[filled..], filled as u64);
+            match read.map_err(|source| Error::io("reading", path, source))? {
+                0 => break,
+                read => filled += read,
+            }
+        }
+        Ok(self.policy.check_content(path, &content[..filled])?)
     }
 }
 

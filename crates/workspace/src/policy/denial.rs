@@ -25,6 +25,8 @@ pub enum Rule {
     Environment,
     /// Keys, tokens and the files programs keep them in.
     Credential,
+    /// Settings of a program that often hold its secrets.
+    Config,
     /// Git's own directory.
     Git,
     /// Installed dependencies.
@@ -52,6 +54,8 @@ pub enum Rule {
         /// How many of them may be read.
         readable: u64,
     },
+    /// The content is a secret, whatever the file is called; what it holds.
+    Secret(&'static str),
     /// The root itself is not a file.
     Root,
 }
@@ -63,6 +67,7 @@ impl Rule {
         match self {
             Self::Environment => "environment",
             Self::Credential => "credential",
+            Self::Config => "config",
             Self::Git => "git",
             Self::Dependency => "dependency",
             Self::BuildOutput => "build_output",
@@ -74,6 +79,7 @@ impl Rule {
             Self::OutsidePlan => "outside_plan",
             Self::OtherAction(_) => "other_action",
             Self::HardLink { .. } => "hard_link",
+            Self::Secret(_) => "secret",
             Self::Root => "root",
         }
     }
@@ -85,10 +91,12 @@ impl Rule {
             self,
             Self::Environment
                 | Self::Credential
+                | Self::Config
                 | Self::Dependency
                 | Self::BuildOutput
                 | Self::LockFile
                 | Self::Automation
+                | Self::Secret(_)
         )
     }
 }
@@ -119,6 +127,9 @@ struct Told {
     /// The name in the path that the rule is about.
     #[serde(skip)]
     name: String,
+    /// What the list of names says about it.
+    #[serde(skip)]
+    reason: Option<&'static str>,
 }
 
 impl Denial {
@@ -130,7 +141,14 @@ impl Denial {
             access,
             rule,
             name: name.to_owned(),
+            reason: None,
         }))
+    }
+
+    /// The denial with the reason that the list of names gives.
+    pub(crate) fn because(mut self, reason: &'static str) -> Self {
+        self.0.reason = Some(reason);
+        self
     }
 
     /// The denial of where `asked` leads, told about `asked`.
@@ -184,9 +202,14 @@ impl Denial {
     #[must_use]
     pub fn why(&self) -> String {
         let name = &self.0.name;
+        if let Some(reason) = self.0.reason {
+            return format!("`{name}` {reason}");
+        }
         match &self.0.rule {
+            Rule::Secret(what) => format!("it holds {what}"),
             Rule::Environment => format!("`{name}` holds settings that are secret"),
             Rule::Credential => format!("`{name}` is where keys and passwords are kept"),
+            Rule::Config => format!("`{name}` holds settings that are secret"),
             Rule::Git => format!("`{name}` is git's own directory"),
             Rule::Dependency => format!("`{name}` holds installed dependencies"),
             Rule::BuildOutput => format!("`{name}` holds what a build made"),
@@ -227,7 +250,12 @@ impl Denial {
             }
             Rule::BuildOutput => "change the sources it is built from".to_owned(),
             Rule::LockFile => "run the package manager instead".to_owned(),
-            Rule::Environment | Rule::Credential | Rule::Dependency | Rule::Automation => format!(
+            Rule::Environment
+            | Rule::Credential
+            | Rule::Config
+            | Rule::Dependency
+            | Rule::Automation
+            | Rule::Secret(_) => format!(
                 "leave it to a person, or have one list it under `{list}` in the project's policy"
             ),
             Rule::Git => "use git's commands".to_owned(),

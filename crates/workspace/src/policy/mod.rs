@@ -3,8 +3,9 @@
 //! One object answers for everybody: the loop that lets a model call tools,
 //! the writer of its files, the repair after it. The layers, from the bottom:
 //!
-//! 1. **Rules** (`rules`) refuse names that hold secrets, belong to other
-//!    programs or run by themselves. They hold under every spelling.
+//! 1. **Rules** refuse names that hold secrets, belong to other programs or run
+//!    by themselves (`names` is the list, `rules` looks a name up in it; they
+//!    hold under every spelling), and contents that are secrets (`content`).
 //! 2. **The project's lists** (`patterns`) add refusals and lift some; an
 //!    exception lifts only what it names. Git's directory and our own are
 //!    never lifted.
@@ -14,8 +15,10 @@
 //! A verdict is about a path *without symlinks*: [`crate::Workspace`] resolves
 //! first, and asks about the path as spelled and about where it leads.
 
+mod content;
 mod denial;
 mod grant;
+mod names;
 mod patterns;
 mod rules;
 
@@ -23,8 +26,10 @@ use std::borrow::Cow;
 
 use crate::fold::folded;
 use crate::{Error, RelPath};
+use names::NameEntry;
 use patterns::{Exceptions, Refusals};
 
+pub use content::SECRET_SCAN_BYTES_MAX;
 pub use denial::{Access, Denial, Rule};
 pub use grant::{Action, Grant};
 pub use patterns::POLICY_PATTERNS_MAX;
@@ -110,8 +115,8 @@ impl Policy {
         let names = FoldedNames::of(path);
         self.check_read_list(path, &names)?;
         names.check(path, Access::Read, |above, name| {
-            let rule = rules::against_reading(above)?;
-            (!self.is_lifted(path, rule, name, Access::Read)).then(|| rule.clone())
+            let entry = rules::against_reading(above)?;
+            (!self.is_lifted(path, &entry.rule, name, Access::Read)).then_some(entry)
         })
     }
 
@@ -144,10 +149,24 @@ impl Policy {
             None => rules::against_reading(&[&last]),
         };
         match found {
-            Some(rule) if !self.is_lifted(path, rule, name, Access::Read) => {
-                Err(Denial::new(path, Access::Read, rule.clone(), name))
+            Some(entry) if !self.is_lifted(path, &entry.rule, name, Access::Read) => {
+                let denial = Denial::new(path, Access::Read, entry.rule.clone(), name);
+                Err(denial.because(entry.reason))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Whether a file that holds this content may be read: private keys and access tokens may not be,
+    /// whatever the file is called. Only the first [`SECRET_SCAN_BYTES_MAX`] bytes are looked through.
+    pub(crate) fn check_content(&self, path: &RelPath, content: &[u8]) -> Result<(), Denial> {
+        let Some(what) = content::secret_in(content) else {
+            return Ok(());
+        };
+        let name = path.file_name().unwrap_or_default();
+        match self.is_lifted(path, &Rule::Secret(what), name, Access::Read) {
+            true => Ok(()),
+            false => Err(Denial::new(path, Access::Read, Rule::Secret(what), name)),
         }
     }
 
@@ -165,8 +184,8 @@ impl Policy {
             }
         }
         names.check(path, Access::Write, |above, name| {
-            let rule = rules::against_reading(above).or_else(|| rules::against_writing(above))?;
-            (!self.is_lifted(path, rule, name, Access::Write)).then(|| rule.clone())
+            let entry = rules::against_reading(above).or_else(|| rules::against_writing(above))?;
+            (!self.is_lifted(path, &entry.rule, name, Access::Write)).then_some(entry)
         })
     }
 
@@ -264,12 +283,13 @@ impl<'p> FoldedNames<'p> {
         &self,
         path: &RelPath,
         access: Access,
-        refused: impl Fn(&[&str], &str) -> Option<Rule>,
+        refused: impl Fn(&[&str], &str) -> Option<&'static NameEntry>,
     ) -> Result<(), Denial> {
         let folded: Vec<&str> = self.folded.iter().map(AsRef::as_ref).collect();
         for (index, name) in self.names.iter().enumerate() {
-            if let Some(rule) = refused(&folded[..=index], name) {
-                return Err(Denial::new(path, access, rule, name));
+            if let Some(entry) = refused(&folded[..=index], name) {
+                let denial = Denial::new(path, access, entry.rule.clone(), name);
+                return Err(denial.because(entry.reason));
             }
         }
         Ok(())

@@ -1,272 +1,120 @@
-//! The built-in rules, as data: which names are refused for reading, and which for writing besides.
+//! The built-in rules: finds the entry of the list of names that a path is refused by.
 //!
-//! A rule is about a name, wherever it stands in a path: what is inside a
-//! refused directory is refused with it. Names are compared folded, so they
-//! stand here in lower case.
+//! A rule is about a name, wherever it stands in a path: what is inside a refused directory is
+//! refused with it. Names are compared folded.
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
 
 use super::Rule;
+use super::names::{NameEntry, READ, WRITE};
 use crate::fold;
 
-/// How a rule recognises a name.
-enum Shape {
-    /// Exactly these names, their editors' copies and their short forms.
-    Names(&'static [&'static str]),
-    /// Names that end so.
-    Endings(&'static [&'static str]),
-    /// Names below one another; the last may end in `*` for whatever follows.
-    Paths(&'static [&'static [&'static str]]),
-    /// `.env`, `.env.*`, `.envrc`, `prod.env`; but not `.env.example`.
-    Environment,
+/// Endings of files that only show what a secret file looks like, or that are made to be shown.
+const HARMLESS_ENDINGS: [&str; 5] = [".pub", ".example", ".sample", ".template", ".dist"];
+
+/// `.env` and its kin, which no list of names can hold.
+static ENVIRONMENT: NameEntry = NameEntry {
+    pattern: ".env*",
+    rule: Rule::Environment,
+    reason: "holds settings that are secret",
+};
+
+/// A list of names, made ready for looking a name up.
+struct NameList {
+    /// All of it, in the order of the list.
+    entries: &'static [NameEntry],
+    exact: FxHashMap<&'static str, &'static NameEntry>,
+    globs: Vec<(&'static str, &'static str, &'static NameEntry)>,
+    paths: Vec<(Vec<&'static str>, &'static NameEntry)>,
 }
 
-/// Refused for reading, and so for writing.
-static READ: &[(Rule, Shape)] = &[
-    (Rule::Git, Shape::Names(&[".git"])),
-    (Rule::Environment, Shape::Environment),
-    (
-        Rule::Credential,
-        Shape::Names(&[
-            ".ssh",
-            ".aws",
-            ".gnupg",
-            ".azure",
-            ".kube",
-            ".gcloud",
-            ".password-store",
-            ".terraform.d",
-            "id_rsa",
-            "id_dsa",
-            "id_ecdsa",
-            "id_ecdsa_sk",
-            "id_ed25519",
-            "id_ed25519_sk",
-            ".npmrc",
-            ".pypirc",
-            ".netrc",
-            "_netrc",
-            ".pgpass",
-            ".my.cnf",
-            ".git-credentials",
-            ".htpasswd",
-            ".dockercfg",
-            ".dockerconfigjson",
-            ".vault-token",
-            ".vault_pass",
-            ".vault_password",
-            ".s3cfg",
-            ".boto",
-            "auth.json",
-            "credentials",
-            "credentials.json",
-            "credentials.yml",
-            "credentials.yaml",
-            "credentials.toml",
-            "secrets.json",
-            "secrets.yml",
-            "secrets.yaml",
-            "secrets.toml",
-            "service-account.json",
-            "service_account.json",
-            "client_secret.json",
-            "client_secrets.json",
-            "terraform.tfstate",
-        ]),
-    ),
-    (
-        Rule::Credential,
-        Shape::Endings(&[
-            ".pem",
-            ".key",
-            ".p12",
-            ".pfx",
-            ".p8",
-            ".pkcs12",
-            ".jks",
-            ".keystore",
-            ".kdbx",
-            ".ppk",
-            ".ovpn",
-            ".tfstate",
-            ".tfstate.backup",
-        ]),
-    ),
-    (
-        Rule::Credential,
-        Shape::Paths(&[
-            &[".docker", "config.json"],
-            &[".config", "gcloud"],
-            &[".config", "gh"],
-            &[".m2", "settings.xml"],
-            &[".bundle", "config"],
-        ]),
-    ),
-    (
-        Rule::Dependency,
-        Shape::Names(&[
-            "node_modules",
-            "bower_components",
-            "jspm_packages",
-            ".pnpm-store",
-            ".venv",
-            "venv",
-            "site-packages",
-            ".bundle",
-            ".gradle",
-            ".cargo-home",
-            ".dart_tool",
-        ]),
-    ),
-    (
-        Rule::Dependency,
-        Shape::Paths(&[&[".yarn", "cache"], &[".yarn", "unplugged"]]),
-    ),
-    (
-        Rule::BuildOutput,
-        Shape::Names(&[
-            "target",
-            "dist",
-            "__pycache__",
-            ".tox",
-            ".nox",
-            ".mypy_cache",
-            ".pytest_cache",
-            ".ruff_cache",
-            ".next",
-            ".nuxt",
-            ".svelte-kit",
-            ".turbo",
-            ".parcel-cache",
-            ".angular",
-            ".terraform",
-            ".nyc_output",
-        ]),
-    ),
-    (
-        Rule::Own,
-        Shape::Paths(&[&[".drawloom", "apply"], &[".drawloom", "drawloom.db*"]]),
-    ),
-    // It may hold the key of a provider.
-    (Rule::Own, Shape::Names(&["drawloom.toml"])),
-];
+static READ_LIST: LazyLock<NameList> = LazyLock::new(|| NameList::new(READ));
+static WRITE_LIST: LazyLock<NameList> = LazyLock::new(|| NameList::new(WRITE));
 
-/// Refused for writing only.
-static WRITE: &[(Rule, Shape)] = &[
-    (Rule::Own, Shape::Names(&[".drawloom"])),
-    (
-        Rule::LockFile,
-        Shape::Names(&[
-            "package-lock.json",
-            "npm-shrinkwrap.json",
-            "yarn.lock",
-            "pnpm-lock.yaml",
-            "bun.lock",
-            "bun.lockb",
-            "deno.lock",
-            "cargo.lock",
-            "poetry.lock",
-            "pipfile.lock",
-            "uv.lock",
-            "pdm.lock",
-            "gemfile.lock",
-            "composer.lock",
-            "go.sum",
-            "mix.lock",
-            "pubspec.lock",
-            "podfile.lock",
-            "cartfile.resolved",
-            "package.resolved",
-            "packages.lock.json",
-            "gradle.lockfile",
-            "flake.lock",
-            "conan.lock",
-            ".terraform.lock.hcl",
-        ]),
-    ),
-    (
-        Rule::Automation,
-        Shape::Names(&[
-            ".gitlab-ci.yml",
-            ".gitlab-ci.yaml",
-            ".circleci",
-            ".travis.yml",
-            "azure-pipelines.yml",
-            "azure-pipelines.yaml",
-            "bitbucket-pipelines.yml",
-            "jenkinsfile",
-            ".drone.yml",
-            ".woodpecker",
-            ".woodpecker.yml",
-            ".buildkite",
-            ".teamcity",
-            ".semaphore",
-            ".cirrus.yml",
-            "appveyor.yml",
-            ".appveyor.yml",
-            "cloudbuild.yaml",
-            "cloudbuild.yml",
-            "buildspec.yml",
-            "codefresh.yml",
-            ".ci",
-            ".husky",
-            ".githooks",
-            ".pre-commit-config.yaml",
-            "lefthook.yml",
-            ".lefthook.yml",
-            ".gitmodules",
-        ]),
-    ),
-    (
-        Rule::Automation,
-        Shape::Paths(&[
-            &[".github", "workflows"],
-            &[".github", "actions"],
-            &[".github", "dependabot.yml"],
-            &[".gitlab", "ci"],
-            &[".forgejo", "workflows"],
-            &[".gitea", "workflows"],
-            &[".vscode", "tasks.json"],
-        ]),
-    ),
-];
-
-/// The rule against reading the last of these folded names, the ones above it given.
-pub(super) fn against_reading(names: &[&str]) -> Option<&'static Rule> {
-    find(READ, names)
-}
-
-/// The rule against writing it that is no rule against reading it.
-pub(super) fn against_writing(names: &[&str]) -> Option<&'static Rule> {
-    find(WRITE, names)
-}
-
-fn find(table: &'static [(Rule, Shape)], names: &[&str]) -> Option<&'static Rule> {
+/// The entry against reading the last of these folded names, the ones above it given.
+pub(super) fn against_reading(names: &[&str]) -> Option<&'static NameEntry> {
     let name = names.last()?;
     let original = fold::original(name);
-    table
-        .iter()
-        .find(|(_, shape)| shape.matches(names, name, original))
-        .map(|(rule, _)| rule)
+    let is_secret =
+        is_environment(name) || is_environment(original) || fold::is_short_name_of(name, ".env");
+    if is_secret {
+        return Some(&ENVIRONMENT);
+    }
+    READ_LIST.find(names, name, original)
 }
 
-impl Shape {
-    fn matches(&self, names: &[&str], name: &str, original: &str) -> bool {
-        match self {
-            Self::Names(list) => {
-                let is_known = |name: &str| list.contains(&name);
-                is_known(name)
-                    || (original.len() < name.len() && is_known(original))
-                    || (name.contains('~')
-                        && list.iter().any(|known| fold::is_short_name_of(name, known)))
+/// The entry against writing it that is no entry against reading it.
+pub(super) fn against_writing(names: &[&str]) -> Option<&'static NameEntry> {
+    let name = names.last()?;
+    WRITE_LIST.find(names, name, fold::original(name))
+}
+
+impl NameList {
+    fn new(entries: &'static [NameEntry]) -> Self {
+        let mut list = Self {
+            entries,
+            exact: FxHashMap::default(),
+            globs: Vec::new(),
+            paths: Vec::new(),
+        };
+        for entry in entries {
+            let pattern = entry.pattern;
+            if pattern.contains('/') {
+                list.paths.push((pattern.split('/').collect(), entry));
+            } else if let Some((start, end)) = pattern.split_once('*') {
+                list.globs.push((start, end, entry));
+            } else {
+                list.exact.insert(pattern, entry);
             }
-            Self::Endings(list) => list
-                .iter()
-                .any(|ending| name.ends_with(ending) || original.ends_with(ending)),
-            Self::Paths(list) => list.iter().any(|path| ends_in(names, path)),
-            Self::Environment => {
-                is_environment(name)
-                    || is_environment(original)
-                    || fold::is_short_name_of(name, ".env")
-            }
+        }
+        list
+    }
+
+    /// The entry for a name, for the name it is a copy of, or for the long form of a short name.
+    fn find(&self, names: &[&str], name: &str, original: &str) -> Option<&'static NameEntry> {
+        let known = |name: &str| self.exact.get(name).copied();
+        known(name)
+            .or_else(|| known(original).filter(|_| original.len() < name.len()))
+            .or_else(|| self.by_short_name(name))
+            .or_else(|| self.by_glob(name).or_else(|| self.by_glob(original)))
+            .or_else(|| self.by_path(names))
+    }
+
+    fn by_short_name(&self, name: &str) -> Option<&'static NameEntry> {
+        if !name.contains('~') {
+            return None;
+        }
+        // Several long names have the same short one: the first of the list counts.
+        let is_meant = |entry: &&NameEntry| {
+            let pattern = entry.pattern;
+            !pattern.contains(['*', '/']) && fold::is_short_name_of(name, pattern)
+        };
+        self.entries.iter().find(is_meant)
+    }
+
+    fn by_glob(&self, name: &str) -> Option<&'static NameEntry> {
+        let mut globs = self.globs.iter();
+        let found = globs.find(|(start, end, _)| glob_matches(name, start, end));
+        let found = found.map(|(_, _, entry)| *entry)?;
+        let is_harmless = HARMLESS_ENDINGS.iter().any(|ending| name.ends_with(ending));
+        (!is_harmless).then_some(found)
+    }
+
+    fn by_path(&self, names: &[&str]) -> Option<&'static NameEntry> {
+        let mut paths = self.paths.iter();
+        let found = paths.find(|(path, _)| ends_in(names, path));
+        found.map(|(_, entry)| *entry)
+    }
+}
+
+/// Whether a name is `start`, any text, `end`; a second `*` at the end stands for any text as well.
+fn glob_matches(name: &str, start: &str, end: &str) -> bool {
+    match end.strip_suffix('*') {
+        Some(middle) if !middle.is_empty() => name.starts_with(start) && name.contains(middle),
+        _ => {
+            name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
         }
     }
 }
@@ -275,13 +123,11 @@ fn ends_in(names: &[&str], path: &[&str]) -> bool {
     let Some(above) = names.len().checked_sub(path.len()) else {
         return false;
     };
-    names[above..]
-        .iter()
-        .zip(path)
-        .all(|(name, known)| match known.strip_suffix('*') {
-            Some(start) => name.starts_with(start),
-            None => name == known,
-        })
+    let mut pairs = names[above..].iter().zip(path);
+    pairs.all(|(name, known)| match known.split_once('*') {
+        Some((start, end)) => glob_matches(name, start, end),
+        None => name == known,
+    })
 }
 
 fn is_environment(name: &str) -> bool {

@@ -12,8 +12,8 @@ use clap::Args;
 use serde_json::{Map, Value};
 
 use crate::exit::Trouble;
-use crate::input;
 use crate::session::Session;
+use crate::{input, output};
 
 /// Where runs are kept.
 #[derive(Args, Debug, Default)]
@@ -24,6 +24,21 @@ pub(crate) struct Keeping {
 }
 
 impl Keeping {
+    /// Says that a password on the command line can be seen by every user of the machine.
+    fn warn_of_password(&self) {
+        let address = self
+            .database
+            .as_deref()
+            .and_then(|url| url.split_once("://"));
+        let before = address.and_then(|(_, rest)| rest.split('/').next()?.rsplit_once('@'));
+        if before.is_some_and(|(user, _)| user.contains(':')) {
+            output::say(
+                "note: other users of this machine can see a password in `--database`; \
+                 set DRAWLOOM_DATABASE_URL instead",
+            );
+        }
+    }
+
     pub(crate) fn open(&self, session: &Session, wish: Wish) -> Result<Loom, Trouble> {
         let project = Arc::new(self.project(session)?);
         let database = self.database.as_deref();
@@ -33,6 +48,7 @@ impl Keeping {
     /// The project, with the agents of the database among those of its settings.
     pub(crate) fn project(&self, session: &Session) -> Result<Project, Trouble> {
         let mut project = session.project()?;
+        self.warn_of_password();
         let database = self.database.as_deref();
         app::people::enlist(&mut project, &session.surroundings, database)?;
         Ok(project)

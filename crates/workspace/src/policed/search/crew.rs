@@ -293,7 +293,10 @@ impl<'s> Crew<'s> {
         let mut lines = Lines::new(&self.pattern.matcher, line_bytes_max, matches_max);
         match self.read(file, size, hand, &mut lines) {
             Ok(()) if lines.is_binary || lines.lines.is_empty() => {}
-            Ok(()) => self.collect(path, lines),
+            Ok(()) => match self.space.check_found(path) {
+                Ok(()) => self.collect(path, lines),
+                Err(denied) => lock(&self.collector).skip(path.clone(), denied.to_string()),
+            },
             Err(source) if source.kind() == io::ErrorKind::TimedOut => self.end(SearchStop::Time),
             Err(source) => self.skip(path, &source),
         }

@@ -1,0 +1,50 @@
+//! What git must not take in: everything private that Drawloom keeps in `.drawloom`.
+
+use workspace::{ChangeSet, RelPath, Root, fs};
+
+use crate::Error;
+use crate::project::HOME;
+
+/// What is private or made anew, from `.drawloom`.
+const PRIVATE: [&str; 8] = [
+    "drawloom.db*",
+    "apply/",
+    "answers/",
+    "ledger/",
+    "patches/",
+    "unfinished/",
+    "cache/",
+    "callback.key",
+];
+
+const IGNORE_FILE: &str = ".drawloom/.gitignore";
+
+/// The lines for the `.gitignore` of a project.
+pub(crate) fn lines() -> impl Iterator<Item = String> {
+    PRIVATE.iter().map(|name| format!(".drawloom/{name}"))
+}
+
+/// Sees to it that git ignores what is private, also where `init` was not run: in a repository
+/// whose own `.gitignore` does not say so, `.drawloom` gets one.
+pub(crate) fn ignore_private(root: &Root) -> Result<(), Error> {
+    let ignore_file = RelPath::parse(IGNORE_FILE)?;
+    let is_needed = root.is_dir(&RelPath::parse(HOME)?)? && root.kind(&ignore_file)?.is_none();
+    if !is_needed || fs::find_upward(root.path(), ".git").is_none() {
+        return Ok(());
+    }
+    let text = root
+        .read_text(&RelPath::parse(".gitignore")?)?
+        .unwrap_or_default();
+    let has = |line: String| text.lines().any(|found| found.trim() == line);
+    if lines().all(has) {
+        return Ok(());
+    }
+    let mut ours = String::from("# What Drawloom keeps to itself.\n.gitignore\n");
+    for name in PRIVATE {
+        ours.push_str(&format!("/{name}\n"));
+    }
+    let mut changes = ChangeSet::new();
+    changes.write(ignore_file, ours);
+    root.apply(&changes)?;
+    Ok(())
+}

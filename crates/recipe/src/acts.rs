@@ -1,0 +1,101 @@
+//! What a recipe would run, told without running it, and the hash of everything that decides it.
+
+use sha2::{Digest as _, Sha256};
+use workspace::RelPath;
+
+use crate::error::Error;
+use crate::frontmatter;
+use crate::kits;
+use crate::load::Recipe;
+use crate::loader::TEMPLATES_DIR;
+use crate::manifest::{ShellCommand, Step, Text, Tool};
+
+/// The most files of a recipe that are looked through for `sh`.
+const TEMPLATES_MAX: usize = 10_000;
+
+impl Recipe {
+    /// Whether the manifest has a step that runs a command, or another recipe.
+    pub fn may_run_commands(&self) -> bool {
+        any_step(&self.manifest.steps, &|step| {
+            let tool = &step.tool;
+            matches!(
+                tool,
+                Tool::Shell(_) | Tool::Action(_) | Tool::Install(_) | Tool::Recipe(_)
+            )
+        })
+    }
+
+    /// The commands as they are written, those of templates included.
+    pub fn commands(&self) -> Result<Vec<String>, Error> {
+        let mut lines = Vec::new();
+        collect(&self.manifest.steps, &mut lines);
+        for path in self.template_files()? {
+            // A file that is no text, or whose frontmatter is broken, is no template that runs.
+            let Ok(Some(text)) = self.base.read_text(&path) else {
+                continue;
+            };
+            let Some(matter) = frontmatter::split(&text).matter else {
+                continue;
+            };
+            let parsed = frontmatter::parse(path.as_str(), matter);
+            let line = parsed
+                .ok()
+                .and_then(|parsed| parsed.attributes.get("sh").cloned());
+            lines.extend(line.and_then(|line| line.value.as_str().map(str::to_owned)));
+        }
+        Ok(lines)
+    }
+
+    /// The hash of the recipe's files.
+    pub fn digest(&self) -> Result<String, Error> {
+        if !self.dir.is_root() {
+            return kits::hash_tree(&self.base, &self.dir);
+        }
+        let templates = kits::hash_tree(&self.base, &RelPath::parse(TEMPLATES_DIR)?)?;
+        let hash = Sha256::new()
+            .chain_update(&self.text)
+            .chain_update(templates);
+        let bytes = hash.finalize();
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(format!("sha256:{hex}"))
+    }
+
+    fn template_files(&self) -> Result<Vec<RelPath>, Error> {
+        let dir = match self.dir.is_root() {
+            true => RelPath::parse(TEMPLATES_DIR)?,
+            false => self.dir.clone(),
+        };
+        if !self.base.is_dir(&dir)? {
+            return Ok(Vec::new());
+        }
+        let entries = self.base.walk(&dir)?.into_iter().take(TEMPLATES_MAX);
+        Ok(entries.map(|entry| entry.path).collect())
+    }
+}
+
+fn any_step(steps: &[Step], wanted: &dyn Fn(&Step) -> bool) -> bool {
+    steps.iter().any(|step| match &step.tool {
+        Tool::Sequence(group) | Tool::Parallel(group) => any_step(&group.steps, wanted),
+        _ => wanted(step),
+    })
+}
+
+fn joined(words: &[Text]) -> String {
+    let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    words.join(" ")
+}
+
+fn collect(steps: &[Step], lines: &mut Vec<String>) {
+    for step in steps {
+        match &step.tool {
+            Tool::Shell(tool) => lines.push(match &tool.command {
+                ShellCommand::Line(line) => line.text.clone(),
+                ShellCommand::Words(words) => joined(words),
+            }),
+            Tool::Action(tool) => lines.push(joined(&tool.command)),
+            Tool::Install(tool) => lines.push(format!("install {}", joined(&tool.packages))),
+            Tool::Sequence(group) | Tool::Parallel(group) => collect(&group.steps, lines),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Private files of a project: for their owner's eyes only, and never through a symlink.
+//!
+//! What Drawloom keeps in `.drawloom` (answers, the ledger, patches, keys) may quote source code and
+//! secrets. A clone may bring `.drawloom/patches` as a link to somewhere else, so every level is
+//! entered with `O_NOFOLLOW`; the umask may be wide, so files are made with mode 0600 and
+//! directories with 0700.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::descent::open_dir;
+use crate::floor::{HOME, check_write};
+use crate::{Error, ErrorKind, RelPath, Root};
+
+/// How many names are tried for a file that is being written.
+const NAMES_MAX: u32 = 1_000;
+
+/// What to do about a file that is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    Replace,
+    /// Leave it as it is.
+    Keep,
+}
+
+impl Root {
+    /// Writes a private file whole or not at all, with the directories it is in. Returns whether it
+    /// was written: with [`Existing::Keep`] a file that is there stays.
+    pub fn write_private(
+        &self,
+        path: &RelPath,
+        bytes: &[u8],
+        existing: Existing,
+    ) -> Result<bool, Error> {
+        let failed = |source: io::Error| Error::io("writing", path, source);
+        let (dir, name) = self.enter_private(path)?;
+        let (temporary, mut file) = create_beside(dir.as_fd(), name).map_err(failed)?;
+        let written = file
+            .write_all(bytes)
+            .and_then(|()| file.sync_data())
+            .and_then(|()| put(dir.as_fd(), &temporary, name, existing));
+        if !matches!(written, Ok(true)) || existing == Existing::Keep {
+            rustix::fs::unlinkat(&dir, &temporary, AtFlags::empty()).ok();
+        }
+        written.map_err(failed)
+    }
+
+    /// Opens the directory of a private file, made where it is missing, and gives the file's name.
+    pub(crate) fn enter_private<'p>(&self, path: &'p RelPath) -> Result<(OwnedFd, &'p str), Error> {
+        check_write(path)?;
+        let failed = |source: io::Error| match source.raw_os_error() {
+            Some(errno) if is_link(errno) => Error::new(
+                ErrorKind::Conflict,
+                format!(
+                    "a directory on the way to `{path}` is a symlink; remove it, Drawloom makes its own"
+                ),
+            ),
+            _ => Error::io("writing", path, source),
+        };
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(failed(Errno::ISDIR.into()));
+        };
+        let mut dir = self.fd().try_clone_to_owned().map_err(failed)?;
+        for level in parent.names() {
+            dir = enter_or_make(dir.as_fd(), level).map_err(failed)?;
+        }
+        Ok((dir, name))
+    }
+}
+
+/// `.drawloom` itself holds recipes that others may read; what is below is private.
+fn enter_or_make(dir: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd> {
+    let mode = if name == HOME { 0o755 } else { 0o700 };
+    match rustix::fs::mkdirat(dir, name, Mode::from_raw_mode(mode)) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(cause) => return Err(cause.into()),
+    }
+    let opened = open_dir(dir, name)?;
+    if name != HOME {
+        // One that an earlier version made is narrowed; one of another user cannot be, and is refused
+        // where it matters, when the file is made.
+        rustix::fs::fchmod(&opened, Mode::from_raw_mode(mode)).ok();
+    }
+    Ok(opened)
+}
+
+fn create_beside(dir: BorrowedFd<'_>, name: &str) -> io::Result<(String, File)> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    for _ in 0..NAMES_MAX {
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let temporary = format!(".{name}.{}-{number}", std::process::id());
+        match rustix::fs::openat(dir, &temporary, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(file) => return Ok((temporary, File::from(file))),
+            Err(Errno::EXIST) => {}
+            Err(cause) => return Err(cause.into()),
+        }
+    }
+    Err(Errno::EXIST.into())
+}
+
+/// Puts the written file in its place; whether it is there now.
+fn put(dir: BorrowedFd<'_>, temporary: &str, name: &str, existing: Existing) -> io::Result<bool> {
+    let put = match existing {
+        Existing::Replace => rustix::fs::renameat(dir, temporary, dir, name),
+        Existing::Keep => rustix::fs::linkat(dir, temporary, dir, name, AtFlags::empty()),
+    };
+    match put {
+        Ok(()) => Ok(true),
+        Err(Errno::EXIST) if existing == Existing::Keep => Ok(false),
+        Err(cause) => Err(cause.into()),
+    }
+}
+
+fn is_link(errno: i32) -> bool {
+    [Errno::LOOP, Errno::NOTDIR, Errno::MLINK]
+        .iter()
+        .any(|link| link.raw_os_error() == errno)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::parse(text).unwrap()
+    }
+
+    #[test]
+    fn files_and_directories_are_their_owners_whatever_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let wide = folder.path().join(".drawloom/patches");
+        std::fs::create_dir_all(&wide).unwrap();
+        std::fs::set_permissions(&wide, std::fs::Permissions::from_mode(0o777)).unwrap();
+        let root = Root::open(folder.path()).unwrap();
+        let file = path(".drawloom/patches/a.patch");
+        assert!(root.write_private(&file, b"x", Existing::Replace).unwrap());
+        assert!(root.write_private(&file, b"y", Existing::Replace).unwrap());
+        assert!(!root.write_private(&file, b"z", Existing::Keep).unwrap());
+        assert_eq!(root.read(&file).unwrap().unwrap(), b"y");
+        let mode = |path: &str| {
+            let found = std::fs::metadata(folder.path().join(path)).unwrap();
+            found.permissions().mode() & 0o777
+        };
+        assert_eq!(mode(".drawloom/patches/a.patch"), 0o600);
+        assert_eq!(mode(".drawloom/patches"), 0o700);
+        assert_eq!(
+            std::fs::read_dir(&wide).unwrap().count(),
+            1,
+            "nothing is left over"
+        );
+    }
+
+    #[test]
+    fn a_link_on_the_way_is_not_followed_and_one_in_its_place_is_replaced() {
+        let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let home = folder.path().join(".drawloom");
+        std::fs::create_dir(&home).unwrap();
+        symlink(outside.path(), home.join("patches")).unwrap();
+        std::fs::write(outside.path().join("key"), "theirs").unwrap();
+        symlink(outside.path().join("key"), home.join("callback.key")).unwrap();
+        let root = Root::open(folder.path()).unwrap();
+        let refused = root.write_private(&path(".drawloom/patches/a"), b"x", Existing::Replace);
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::Conflict);
+        let key = path(".drawloom/callback.key");
+        assert!(!root.write_private(&key, b"k", Existing::Keep).unwrap());
+        assert!(root.write_private(&key, b"k", Existing::Replace).unwrap());
+        assert_eq!(
+            std::fs::read_to_string(outside.path().join("key")).unwrap(),
+            "theirs"
+        );
+        assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1);
+    }
+}
