@@ -70,15 +70,20 @@ pub(crate) struct NoticeReaders {
 }
 
 impl NoticeReaders {
-    pub(crate) fn of(project: &Project, surroundings: &Surroundings) -> NoticeReaders {
+    /// Fails when the project's settings name commands that the user has not trusted.
+    pub(crate) fn of(
+        project: &Project,
+        surroundings: &Surroundings,
+    ) -> Result<NoticeReaders, Error> {
+        project.trust.require_settings(&["notify."])?;
         let rules = project.settings.workflows.notify.values();
         let readers = rules.map(|rule| {
             let reader = CommandReader::new(rule.clone(), project, surroundings);
             Box::new(reader) as Box<dyn NoticeReader>
         });
-        NoticeReaders {
+        Ok(NoticeReaders {
             readers: readers.collect(),
-        }
+        })
     }
 
     /// Delivers what is due. Gives how much it was, delivered or not.

@@ -18,6 +18,7 @@ pub(crate) fn acts(file: Option<&Path>) -> Result<Vec<Act>, Error> {
     sandbox(&settings.agent.sandbox, &mut acts);
     policy(&settings, &mut acts);
     builds(&settings, &mut acts);
+    notifications(&settings, &mut acts);
     if let Some(url) = &settings.workflows.database {
         let does = format!("keeps runs in {}", without_password(url));
         acts.push(Act::said("workflows.database", vec![does]));
@@ -155,6 +156,16 @@ fn builds(settings: &Settings, acts: &mut Vec<Act>) {
     if let Some(folder) = &builder.folder {
         let does = format!("makes worktrees in {}", folder.display());
         acts.push(Act::said("builder.folder", vec![does]));
+    }
+}
+
+fn notifications(settings: &Settings, acts: &mut Vec<Act>) {
+    for (name, rule) in &settings.workflows.notify {
+        let does = format!(
+            "runs `{}` when something happens to a run, outside the sandbox",
+            rule.command
+        );
+        acts.push(Act::said(format!("notify.{name}"), vec![does]));
     }
 }
 

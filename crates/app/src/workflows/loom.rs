@@ -168,7 +168,7 @@ impl Loom {
         let (store, hands) = (Arc::clone(&self.store), Arc::clone(&self.hands));
         let queries = Arc::clone(&self.queries);
         let worker = worker::Worker::new((store, queries), hands, &leader, order);
-        let readers = NoticeReaders::of(&self.hands.project, &self.hands.surroundings);
+        let readers = NoticeReaders::of(&self.hands.project, &self.hands.surroundings)?;
         self.runtime.block_on(async {
             if matches!(order.until, Until::Settled(_)) {
                 let ended = worker.work(watcher, cancel).await;

@@ -200,3 +200,16 @@ fn what_the_user_made_here_stays_trusted_and_a_clone_in_its_place_is_not() {
         victim.check("project", "ai ask hello", 0, &["ho"]);
     });
 }
+
+#[test]
+fn a_command_that_is_notified_is_shown_first() {
+    const NOTIFY: &str = "[notify.x]\ncommand = 'touch ran.txt'\n";
+    const PLAIN: &str = "graph TD\n    A[Run]\n%% === WORKFLOW_CONFIG ===\n%% @A: { \"handler\": \"no_op\" }\n\
+                         %% === END_CONFIG ===\n";
+    for_every_user(|victim| {
+        victim.write("project/drawloom.toml", NOTIFY);
+        victim.write("project/plain.mmd", PLAIN);
+        let line = "workflow start plain.mmd --wait";
+        refused(victim, line, &["notify.x", "touch ran.txt"]);
+    });
+}
