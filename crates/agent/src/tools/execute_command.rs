@@ -213,6 +213,7 @@ impl Tool for ExecuteCommand {
             let workspace = Arc::clone(&self.workspace);
             let timeout = self.settings.timeout(wanted.timeout, given.time_left);
             let invocation = self.settings.clone();
+            let sandbox = self.settings.sandbox;
             let (cancel, lines) = (given.cancel.clone(), given.lines.clone());
             let output_bytes_max = given.output_bytes_max;
             blocking(move || {
@@ -222,7 +223,7 @@ impl Tool for ExecuteCommand {
                     .output_bytes_max(output_bytes_max)
                     .cancel(cancel);
                 let invocation = in_directory(&workspace, invocation, wanted.cwd.as_deref())?;
-                run(&invocation, &shown, &lines)
+                run(&invocation, &shown, &lines, sandbox)
             })
             .await
         })
@@ -246,7 +247,12 @@ fn in_directory(
     }
 }
 
-fn run(invocation: &Invocation, command: &str, lines: &Lines) -> Result<Output, Fault> {
+fn run(
+    invocation: &Invocation,
+    command: &str,
+    lines: &Lines,
+    sandbox: Requirement,
+) -> Result<Output, Fault> {
     let outcome = exec::run_observed(invocation, &mut |stream, line| lines.show(stream, line));
     let outcome = match outcome {
         Ok(outcome) => outcome,
@@ -265,10 +271,10 @@ fn run(invocation: &Invocation, command: &str, lines: &Lines) -> Result<Output, 
         timed_out: outcome.status == Status::TimedOut,
         duration_ms,
     };
-    Ok(Output::new(shown(&outcome)).having(deed))
+    Ok(Output::new(shown(&outcome, sandbox)).having(deed))
 }
 
-fn shown(outcome: &Outcome) -> Value {
+fn shown(outcome: &Outcome, sandbox: Requirement) -> Value {
     let mut value = json!({
         "exit_code": outcome.status.code(),
         "stdout": outcome.stdout_text(),
@@ -277,6 +283,9 @@ fn shown(outcome: &Outcome) -> Value {
     });
     if outcome.status.code().is_none() {
         value["ended"] = json!(format!("The command {}.", outcome.status));
+    }
+    if let Some(cause) = exec::sandbox::likely_cause(outcome, sandbox) {
+        value["sandbox"] = json!(cause);
     }
     value
 }

@@ -28,6 +28,7 @@
 //! name only; in bubblewrap, a named pipe outside that the user may write and somebody reads, and a
 //! placeholder that another process of ours takes away too early.
 
+mod cause;
 mod probe;
 mod spec;
 
@@ -61,6 +62,7 @@ mod view;
 #[cfg(not(target_os = "linux"))]
 mod nowhere;
 
+pub use cause::likely_cause;
 pub use probe::{Availability, Probe, probe, probed};
 pub use spec::{
     Git, Kind, Network, Requirement, ResourceLimits, Sandbox, TMP_BYTES_MAX, UnixSockets,
