@@ -13,6 +13,7 @@ mod bench;
 mod order;
 mod soak;
 mod tidy;
+mod vocabulary;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,6 +24,7 @@ const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
   tidy              check the arrow table, opening sentences, sizes, names and text files
+  vocabulary        count one-word types, shared names and idioms; tidy refuses an increase
   order             list the functions a plain run calls, for the linker to put together
   bench agent       what a turn of the agent loop costs, with a conversation of one megabyte
   bench generators  drawloom beside hygen, plop, copier and cookiecutter: CPU and memory
@@ -45,6 +47,7 @@ fn main() -> Result<ExitCode> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["tidy"] => tidy::run(&root),
+        ["vocabulary"] => vocabulary::run(&root),
         ["order"] => order::run(&root),
         ["bench", "agent"] => bench::agent::run(&root),
         ["bench", "generators"] => bench::generators::run(&root),

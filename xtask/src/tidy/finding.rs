@@ -17,11 +17,12 @@ pub(crate) enum Rule {
     MachinePath,
     NoSentence,
     TextForm,
+    Vocabulary,
     WideSignature,
 }
 
 impl Rule {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Allowance,
         Self::Arrow,
         Self::Architecture,
@@ -34,6 +35,7 @@ impl Rule {
         Self::MachinePath,
         Self::NoSentence,
         Self::TextForm,
+        Self::Vocabulary,
         Self::WideSignature,
     ];
 
@@ -51,6 +53,7 @@ impl Rule {
             Self::MachinePath => "machine-path",
             Self::NoSentence => "no-sentence",
             Self::TextForm => "text-form",
+            Self::Vocabulary => "vocabulary",
             Self::WideSignature => "wide-signature",
         }
     }

@@ -24,8 +24,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use finding::Finding;
-use tree::Tree;
+use crate::vocabulary::{self, VocabularyLimits};
+
+use finding::{Finding, Rule};
+
+pub(crate) use rust::Source;
+pub(crate) use tree::{TextFile, Tree};
 
 /// Prints every finding as `file:line: rule: what to do`; any finding is a failure.
 pub(crate) fn run(root: &Path) -> Result<ExitCode> {
@@ -52,8 +56,23 @@ fn check(root: &Path) -> Result<Vec<Finding>> {
         }
     }
     findings.extend(links::check(&tree));
+    findings.extend(check_vocabulary(&tree)?);
     findings.sort();
     Ok(findings)
+}
+
+/// Refuses an increase of what `cargo xtask vocabulary` counts.
+fn check_vocabulary(tree: &Tree) -> Result<Vec<Finding>> {
+    const LIMITS: &str = "xtask/vocabulary.toml";
+    let Some(file) = tree.file(LIMITS) else {
+        return Ok(Vec::new());
+    };
+    let limits = VocabularyLimits::read(&file.text)?;
+    let sentences = limits.exceeded_by(&vocabulary::count(tree));
+    let findings = sentences.into_iter();
+    Ok(findings
+        .map(|advice| Finding::new(LIMITS, 1, Rule::Vocabulary, advice))
+        .collect())
 }
 
 fn check_rust(file: &tree::TextFile, findings: &mut Vec<Finding>) {
