@@ -55,15 +55,15 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
 
 /// The released program, but for its names, which a trace needs.
 fn build_with_names(root: &Path, scratch: &Scratch) -> Result<std::path::PathBuf> {
-    println!("building drawloom (release, with names)");
+    println!("building drawloom (dist, with names)");
     let status = Command::new("cargo")
-        .args(["build", "--release", "--locked", "--package", "cli"])
-        .args(["--config", "profile.release.package.cli.strip='none'"])
+        .args(["build", "--profile", "dist", "--locked", "--package", "cli"])
+        .args(["--config", "profile.dist.package.cli.strip='none'"])
         .current_dir(root)
         .status()
         .context("cannot run cargo")?;
     ensure!(status.success(), "cargo build failed ({status})");
-    Ok(scratch.target.join("release/drawloom"))
+    Ok(scratch.target.join("dist/drawloom"))
 }
 
 fn lay_recipe(root: &Path, project: &Path) -> Result<()> {

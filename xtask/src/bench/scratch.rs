@@ -87,15 +87,15 @@ impl Scratch {
         })
     }
 
-    /// The release build of one binary, the way users get it.
+    /// The shipped build of one binary, the way users get it.
     pub(crate) fn build(&self, arguments: &[&str], binary: &str) -> Result<PathBuf> {
-        println!("building {binary} (release)");
+        println!("building {binary} (dist)");
         let mut cargo = Command::new("cargo");
         cargo
-            .args(["build", "--release", "--quiet", "--locked"])
+            .args(["build", "--profile", "dist", "--quiet", "--locked"])
             .args(arguments);
         finish(cargo.current_dir(&self.root), "mend the build first")?;
-        Ok(self.target.join("release").join(binary))
+        Ok(self.target.join("dist").join(binary))
     }
 
     /// Runs `install` unless the same packages stand there from an earlier run.
