@@ -1,5 +1,7 @@
 //! The loop: ask, do what is asked for, commit, and again, until the model is done.
 
+mod sentences;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -20,6 +22,7 @@ use crate::reply::{Reply, Verdict};
 use crate::spending::Totals;
 use crate::tool::{Deed, Effect};
 use crate::toolset::Toolset;
+use sentences::{INTERRUPTED, cut_sentence, last_warning};
 
 /// What a run works with.
 #[derive(Clone, Copy)]
@@ -474,25 +477,6 @@ impl Run<'_, '_> {
 
 /// An empty reply is told to the model this often before it ends the run.
 const EMPTY_REPLIES_TOLD: u32 = 1;
-
-/// Told about a call that was under way when the process died.
-const INTERRUPTED: &str = "The program was interrupted while this call was being made. It may have \
-                           happened in full or not at all. Look at the files before making it again.";
-
-fn cut_sentence(max_tokens: u32) -> String {
-    format!(
-        "Not made: your reply was cut off at its limit (max_tokens = {max_tokens}), so the call may \
-         be incomplete. Make it again, and smaller: write long files in several steps \
-         (`write_file` with the beginning, then `insert_content`), change files with `apply_diff`."
-    )
-}
-
-fn last_warning(times: u32) -> String {
-    format!(
-        "\n[This was the same call with the same arguments {times} times in a row. Another one \
-         ends the run: do something else, or say what is in the way.]"
-    )
-}
 
 fn tell(observer: &mut dyn Observer, turn: u32, message: &Message) {
     for part in &message.parts {

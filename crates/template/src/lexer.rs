@@ -4,6 +4,8 @@
 //! innermost open block. Jig layout differs where Edge glues lines together or adds blank ones:
 //! see `docs/templates.md`.
 
+mod pieces;
+
 use std::borrow::Cow;
 
 use crate::error::Fault;
@@ -14,6 +16,7 @@ use crate::loader::Components;
 use crate::scanner::{Close, Endless, Scanned, Scanner, Start};
 use crate::tags::{self, TagKind, TagSpec};
 use crate::token::{Source, Tag, Token};
+use pieces::{contiguous, escaped_mustache, suffix};
 
 /// Reads a template.
 pub(crate) fn lex<'s>(
@@ -474,40 +477,4 @@ impl<'s> Lexer<'s, '_> {
 struct AfterMustache<'s> {
     rest: Start<'s>,
     comment: bool,
-}
-
-/// The two texts as one slice of the template, if only a line feed is between them.
-fn contiguous<'s>(whole: &'s str, before: &str, line: &str) -> Option<&'s str> {
-    let offset_of = |part: &str| part.as_ptr().addr().checked_sub(whole.as_ptr().addr());
-    let (start, next) = (offset_of(before)?, offset_of(line)?);
-    let is_next =
-        start + before.len() + 1 == next && whole.as_bytes().get(next - 1) == Some(&b'\n');
-    is_next.then(|| whole.get(start..next + line.len()))?
-}
-
-/// `@{{ x }}` prints what stands there without the `@`; Edge drops line ends inside.
-fn escaped_mustache(inside: &str, close: Close) -> String {
-    let inside = inside.replace('\n', "");
-    match close {
-        Close::SafeMustache => format!("{{{{{{{inside}}}}}}}"),
-        _ => format!("{{{{{inside}}}}}"),
-    }
-}
-
-/// Jig's content type after the arguments: `: typescript`.
-fn suffix(rest: &str, layout: Layout) -> (Option<&str>, &str) {
-    let after = match layout {
-        Layout::Jig => rest.trim_start_matches(is_space).strip_prefix(':'),
-        Layout::Edge => None,
-    };
-    let Some(after) = after else {
-        return (None, rest);
-    };
-    let after = after.trim_start_matches(is_space);
-    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | '#' | '.' | '-');
-    let end = after.find(|c| !is_part(c)).unwrap_or(after.len());
-    if !after.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        return (None, rest);
-    }
-    (Some(&after[..end]), &after[end..])
 }

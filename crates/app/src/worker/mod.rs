@@ -7,13 +7,14 @@
 mod bench;
 pub(crate) mod leader;
 mod timers;
+mod watcher;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use exec::Cancel;
-use flow::engine::{Command, Event, FailureClass, Outcome, Report, RunStatus};
+use flow::engine::{Command, FailureClass, Outcome, Report, RunStatus};
 use flow::{Claim, Done, RunId, Store, StoreError, StoreErrorKind, TaskId};
 use store::Queries;
 use tokio::sync::mpsc;
@@ -26,6 +27,7 @@ use crate::workflows::Standing;
 use leader::Leader;
 
 pub use store::PendingWork;
+pub use watcher::{Nobody, Watcher};
 
 /// How soon it is looked again when there was nothing to do, and how late at most.
 const IDLE_MS_FIRST: u64 = 20;
@@ -79,35 +81,6 @@ pub enum Ended {
     /// Work is left, and the time it may wait for it is over.
     StillPending(PendingWork),
     Settled(Box<Standing>),
-}
-
-/// Sees what happens.
-pub trait Watcher {
-    /// The next events of the run that is waited for, or of every run that is worked on.
-    fn events(&mut self, events: &[Event]);
-
-    /// Nothing happened for a moment.
-    fn tick(&mut self) {}
-
-    /// A worker that ends when it is idle waits for this.
-    fn waiting(&mut self, _pending: PendingWork) {}
-
-    /// Whether events need to be read for it at all.
-    fn is_looking(&self) -> bool {
-        true
-    }
-}
-
-/// Sees nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Nobody;
-
-impl Watcher for Nobody {
-    fn events(&mut self, _events: &[Event]) {}
-
-    fn is_looking(&self) -> bool {
-        false
-    }
 }
 
 pub(crate) struct Worker<'o> {

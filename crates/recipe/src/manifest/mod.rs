@@ -4,6 +4,7 @@
 
 mod ai;
 mod order;
+mod prompt_step;
 mod step;
 mod tool;
 mod variable;
@@ -21,10 +22,11 @@ pub use ai::{
     CONTEXT_TOKENS_MAX, Overflow, SyntaxRule,
 };
 pub use order::Order;
+pub use prompt_step::{PromptKind, PromptStep};
 pub use step::{ForEach, STEPS_MAX, Step};
 pub use tool::{
-    Action, Check, EnsureDirs, Format, Group, Install, Patch, PromptKind, PromptStep, Query,
-    Replace, Shell, ShellCommand, SubRecipe, TemplateStep, Tool,
+    Action, Check, EnsureDirs, Format, Group, Install, Patch, Query, Replace, Shell, ShellCommand,
+    SubRecipe, TemplateStep, Tool,
 };
 pub use variable::{Type, Variable};
 

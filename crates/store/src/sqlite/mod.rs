@@ -8,6 +8,7 @@ mod outbox;
 mod people;
 mod plan;
 mod queries;
+mod rows;
 mod runs;
 mod schedules;
 mod sweeping;
@@ -34,8 +35,8 @@ use tokio::sync::Mutex;
 use crate::error::{Error, Kind, Result};
 use crate::workflows::Workflows;
 use fault::Fault;
+use rows::Rows;
 use watch::FileWatch;
-use workflows::Rows;
 
 pub use journal::Conversation;
 pub use runs::Run;

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use sqlx::sqlite::{Sqlite, SqliteArguments};
 
-use super::workflows::limit;
+use super::rows::limit;
 use super::{Store, count, integer};
 use crate::error::Result;
 use crate::queries::{

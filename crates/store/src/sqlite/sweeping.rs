@@ -5,7 +5,7 @@ use flow::engine::RunRow;
 use serde_json::json;
 
 use super::integer;
-use super::workflows::{Rows, limit};
+use super::rows::{Rows, limit};
 use crate::error::Result;
 use crate::workflows::columns;
 

@@ -1,27 +1,18 @@
 //! The rows of workflows in SQLite.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
 use flow::engine::{
-    CallRow, Changes, Event, Found, GroupRow, ItemRow, Lookup, Notice, Place, RunRow, RunStatus,
-    TaskRow, TimerRow,
+    CallRow, Changes, Event, Found, GroupRow, Lookup, Notice, RunRow, RunStatus, TaskRow, TimerRow,
 };
-use flow::{Claim, Path, RunId, TaskId, TextHash, Which};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use flow::{Claim, RunId, TaskId, TextHash, Which};
 use serde_json::{Value, json};
-use sqlx::Row as _;
 use sqlx::query::Query;
-use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqliteRow};
+use sqlx::sqlite::{Sqlite, SqliteArguments};
 
-use super::fault::Fault;
-use super::watch::FileWatch;
-use super::writing::Clerk;
+use super::rows::{Rows, keys, limit};
 use super::{count, integer};
 use crate::error::Result;
 use crate::workflows::{Begun, Kept, Memory, Seen, Shelf, Waiting, Wanted};
-use crate::workflows::{columns, pages, shorthand};
+use crate::workflows::{columns, pages};
 
 /// Begins, and asks whether another connection has written since it was asked last.
 macro_rules! begin {
@@ -50,165 +41,6 @@ macro_rules! ready {
          ORDER BY task.ready_ms, task.place, task.visit LIMIT $4"
         )
     };
-}
-
-/// A connection, and what it needs to say what went wrong.
-pub(super) struct Rows {
-    pub(super) connection: SqliteConnection,
-    pub(super) place: PathBuf,
-    pub(super) bytes_max: Option<u64>,
-    pub(super) clerk: Clerk,
-    pub(super) watch: Arc<FileWatch>,
-    /// What SQLite calls the state of the file as this connection last saw it.
-    pub(super) version: Option<i64>,
-}
-
-impl Rows {
-    pub(super) fn fault(&self) -> Fault<'_> {
-        Fault {
-            place: &self.place,
-            bytes_max: self.bytes_max,
-        }
-    }
-
-    async fn run(&mut self, sql: &'static str) -> Result<()> {
-        let done = sqlx::query(sql).execute(&mut self.connection).await;
-        done.map_err(|cause| self.fault().of(&cause))?;
-        Ok(())
-    }
-
-    async fn one<T: DeserializeOwned>(
-        &mut self,
-        sql: &'static str,
-        key: &str,
-    ) -> Result<Option<T>> {
-        let found = sqlx::query_scalar(sql)
-            .bind(key)
-            .fetch_optional(&mut self.connection)
-            .await;
-        let body: Option<String> = found.map_err(|cause| self.fault().of(&cause))?;
-        body.map(|body| self.read(&body)).transpose()
-    }
-
-    async fn many<T: DeserializeOwned>(
-        &mut self,
-        sql: &'static str,
-        key: &str,
-        also: &str,
-    ) -> Result<Vec<T>> {
-        let found = sqlx::query_scalar(sql)
-            .bind(key)
-            .bind(also)
-            .fetch_all(&mut self.connection)
-            .await;
-        let bodies: Vec<String> = found.map_err(|cause| self.fault().of(&cause))?;
-        bodies.iter().map(|body| self.read(body)).collect()
-    }
-
-    pub(super) fn read<T: DeserializeOwned>(&self, body: &str) -> Result<T> {
-        let body = shorthand::TASKS.expand_whole(body);
-        serde_json::from_str(&body).map_err(|cause| {
-            self.fault()
-                .corrupt(&format!("a row of a workflow is unreadable: {cause}"))
-        })
-    }
-
-    async fn item(&mut self, group: &TaskId, index: u32) -> Result<Option<ItemRow>> {
-        let found = sqlx::query_scalar(
-            "SELECT body FROM workflow_items WHERE \"group\" = $1 AND \"index\" = $2",
-        )
-        .bind(group.to_string())
-        .bind(i64::from(index))
-        .fetch_optional(&mut self.connection)
-        .await;
-        let body: Option<String> = found.map_err(|cause| self.fault().of(&cause))?;
-        body.map(|body| self.read(&body)).transpose()
-    }
-
-    async fn task(&mut self, task: &TaskId) -> Result<Option<TaskRow>> {
-        let found =
-            sqlx::query_scalar("SELECT body FROM workflow_tasks WHERE place = $1 AND visit = $2")
-                .bind(columns::place_of(task))
-                .bind(i64::from(task.visit))
-                .fetch_optional(&mut self.connection)
-                .await;
-        let body: Option<String> = found.map_err(|cause| self.fault().of(&cause))?;
-        body.map(|body| self.read(&body)).transpose()
-    }
-
-    async fn outputs(&mut self, tasks: &[TaskId]) -> Result<Vec<Option<Value>>> {
-        let found = sqlx::query_scalar(
-            "SELECT workflow_tasks.body FROM json_each($1) AS wanted \
-             LEFT JOIN workflow_tasks ON place = wanted.value ->> 0 AND visit = wanted.value ->> 1 \
-             ORDER BY wanted.key",
-        )
-        .bind(json!(keys(tasks)).to_string())
-        .fetch_all(&mut self.connection)
-        .await;
-        let bodies: Vec<Option<String>> = found.map_err(|cause| self.fault().of(&cause))?;
-        let outputs = bodies.into_iter().map(|body| match body {
-            Some(body) => self.read::<Given>(&body).map(|given| given.output),
-            None => Ok(None),
-        });
-        outputs.collect()
-    }
-
-    async fn visits(&mut self, place: &Place) -> Result<u32> {
-        let found = sqlx::query_scalar(
-            "SELECT coalesce(max(visit), 0) FROM workflow_tasks WHERE place = $1",
-        )
-        .bind(columns::place(place))
-        .fetch_one(&mut self.connection)
-        .await;
-        let visits: i64 = found.map_err(|cause| self.fault().of(&cause))?;
-        Ok(u32::try_from(visits).unwrap_or(u32::MAX))
-    }
-
-    async fn all_visits(&mut self, places: &[Place]) -> Result<Vec<u32>> {
-        if places.is_empty() {
-            return Ok(Vec::new());
-        }
-        let names: Vec<String> = places.iter().map(columns::place).collect();
-        let found = sqlx::query_scalar(
-            "SELECT (SELECT coalesce(max(visit), 0) FROM workflow_tasks WHERE place = wanted.value) \
-             FROM json_each($1) AS wanted ORDER BY wanted.key",
-        )
-        .bind(json!(names).to_string())
-        .fetch_all(&mut self.connection)
-        .await;
-        let visits: Vec<i64> = found.map_err(|cause| self.fault().of(&cause))?;
-        let visits = visits.into_iter().map(u32::try_from);
-        Ok(visits.map(|visits| visits.unwrap_or(u32::MAX)).collect())
-    }
-
-    /// Rows by a list of their keys.
-    async fn listed<T: DeserializeOwned>(
-        &mut self,
-        sql: &'static str,
-        keys: &[impl Serialize],
-    ) -> Result<Vec<T>> {
-        match keys.is_empty() {
-            true => Ok(Vec::new()),
-            false => self.many(sql, &json!(keys).to_string(), "").await,
-        }
-    }
-
-    async fn active(&mut self, run: &RunId, path: &Path) -> Result<Vec<TaskRow>> {
-        let sql = "SELECT body FROM workflow_tasks WHERE run = $1 AND path = $2 AND is_active = 1";
-        self.many(sql, run.as_str(), &path.to_string()).await
-    }
-
-    async fn active_within(&mut self, run: &RunId, path: &Path) -> Result<Vec<TaskRow>> {
-        let sql = "SELECT body FROM workflow_tasks \
-                   WHERE run = $1 AND is_active = 1 AND substr(path, 1, length($2)) = $2";
-        self.many(sql, run.as_str(), &path.to_string()).await
-    }
-}
-
-/// What is wanted of a task that is over.
-#[derive(Deserialize)]
-struct Given {
-    output: Option<Value>,
 }
 
 impl Shelf for Rows {
@@ -512,35 +344,6 @@ impl Shelf for Rows {
     }
 }
 
-impl Rows {
-    fn names(&self, rows: &[SqliteRow]) -> Result<Vec<TaskId>> {
-        let names = rows.iter().map(|row| self.name(self.column(row)?));
-        names.collect()
-    }
-
-    /// The only column of a row.
-    fn column<'r, T>(&self, row: &'r SqliteRow) -> Result<T>
-    where
-        T: sqlx::Decode<'r, Sqlite> + sqlx::Type<Sqlite>,
-    {
-        row.try_get(0).map_err(|cause| self.fault().of(&cause))
-    }
-
-    fn name(&self, name: &str) -> Result<TaskId> {
-        name.parse().map_err(|_| {
-            self.fault()
-                .corrupt(&format!("`{name}` is not the name of a task"))
-        })
-    }
-}
-
-/// What tasks are found by.
-fn keys(tasks: &[TaskId]) -> Vec<(String, u32)> {
-    let keys = tasks.iter();
-    keys.map(|task| (columns::place_of(task), task.visit))
-        .collect()
-}
-
 fn asking(
     sql: &'static str,
     claim: &Claim,
@@ -551,8 +354,4 @@ fn asking(
         .bind(json!(claim.runs).to_string())
         .bind(json!(claim.assignees).to_string())
         .bind(limit(claim.max))
-}
-
-pub(super) fn limit(max: usize) -> i64 {
-    i64::try_from(max).unwrap_or(i64::MAX)
 }

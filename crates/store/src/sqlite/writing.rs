@@ -13,7 +13,7 @@ use sqlx::AssertSqlSafe;
 use sqlx::query::Query;
 use sqlx::sqlite::{Sqlite, SqliteArguments};
 
-use super::workflows::Rows;
+use super::rows::Rows;
 use super::{Scrub, integer};
 use crate::error::Result;
 use crate::workflows::pages::{Page, pages};
