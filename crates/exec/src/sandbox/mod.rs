@@ -1,32 +1,39 @@
 //! Commands in a cage: what they may write, read and reach, held by the kernel.
 //!
 //! A [`Sandbox`] says what is allowed; [`Invocation::sandbox`](crate::Invocation::sandbox) puts a
-//! command into it. Two kinds can hold it, and [`probe`] finds out by starting them:
+//! command into it. Three kinds can hold it, and [`probe`] finds out by starting them:
 //!
-//! - **bubblewrap**: a view of the file system made of mounts (everything read-only, the workspace
-//!   writable, what is hidden covered), with process, IPC and network namespaces of its own.
-//! - **Landlock with seccomp**, where namespaces are not permitted: the kernel checks every path
+//! - **namespaces**: the program re-executes itself in user, mount, process, IPC, network and UTS
+//!   namespaces of its own and changes the mounts there: everything read-only, the workspace
+//!   writable, hidden files covered. No program has to be installed for it.
+//! - **bubblewrap**: the same view, made by `bwrap`, where namespaces of our own are refused.
+//! - **Landlock with seccomp**, where no namespaces are permitted: the kernel checks every path
 //!   against an allow-list and refuses system calls. The list knows hierarchies only, so a
-//!   directory with an exception in it cannot get new entries; see [`Probe::explain`].
+//!   directory with an exception in it cannot get new entries; see [`Probe::explain`]. Root gets
+//!   it only when asked for by name.
 //!
-//! When neither holds, a command is refused. It runs without a sandbox only where
+//! When none holds, a command is refused. It runs without a sandbox only where
 //! [`Requirement::None`] says so.
 //!
-//! In both kinds: no new privileges; no UNIX sockets (a socket such as Docker's is a way out)
+//! **Every path is a descriptor before it is a rule.** `handles` opens each allowed, hidden or mounted
+//! path once, beneath the workspace's own handle and without following links, and the descriptor is
+//! what is mounted or granted. A command that renames directories while another one starts therefore
+//! changes nothing about what that one may reach.
+//!
+//! In all kinds: no new privileges; no UNIX sockets (a socket such as Docker's is a way out)
 //! unless [`UnixSockets::On`], while `socketpair` works; no `ptrace`, no mounts, no namespaces, no
 //! kernel keys, no BPF, no `io_uring`; everything that was started ends with the command,
 //! daemons included.
 //!
-//! A command whose time is up, or that is cancelled, is not asked to tidy up in bubblewrap, and one
-//! ended by a signal is reported there as by a shell: with the code 128 and the signal's number.
+//! With mounts (the first two kinds), a command whose time is up is not asked to tidy up; one ended by
+//! a signal is reported as by a shell, with the code 128 and the signal's number; and the directories
+//! above a held or hidden file are mount points, so that moving a file out of one means copying it, and
+//! programs that cannot do that say `EXDEV`.
 //!
-//! The directories above whatever is held or hidden stay where they are. In bubblewrap they are
-//! mounts, so that a file moved out of one is copied, and programs that cannot do that say `EXDEV`.
-//!
-//! What is not held back: processor time, memory and disk space up to the command's timeout; a
-//! hidden file that has another name already (a hard link, a second mount) is hidden under the given
-//! name only; in bubblewrap, a named pipe outside that the user may write and somebody reads, and a
-//! placeholder that another process of ours takes away too early.
+//! What is not held back: processor time, and under bubblewrap and Landlock memory and disk space, up to
+//! the command's timeout; a hidden file that has another name already (a hard link, a second mount) is
+//! hidden under the given name only; with mounts, a named pipe outside that the user may write and
+//! another process reads.
 
 mod cause;
 mod probe;
