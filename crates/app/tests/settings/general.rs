@@ -102,7 +102,7 @@ fn mistakes_in_the_file_are_shown_where_they_are() {
         "[network]\n",
         &[],
         "1:2 unknown section `network` (known here: `recipes`, `run`, `limits`, `output`, `ai`, `agent`, \
-         `builder`, `workflows`, `mcp`, `agents`)",
+         `builder`, `workflows`, `mcp`, `agents`, `notify`)",
     );
     check_error(
         "[agents.ann]\nname = 3\n",

@@ -214,7 +214,7 @@ fn built(language: &Language, folder: &Path, versions: &[&str]) -> (i32, Value) 
     let mut command = Command::new(env!("CARGO_BIN_EXE_drawloom"));
     command
         .current_dir(&project)
-        .args(["build", PROMPT, "--yes", "--no-pr", "--json"])
+        .args(["build", PROMPT, "--yes", "--no-pr", "--json", "--trust"])
         .env_remove("GITHUB_TOKEN")
         .env_remove("VIRTUAL_ENV");
     if let Some(before) = before_path {

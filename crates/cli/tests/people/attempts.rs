@@ -22,7 +22,7 @@ pub(crate) fn check_attempts(project: &Project) {
     let first = &shown["attempts"][0];
     assert_eq!(first["number"], 1);
     assert_eq!(first["status"], "on_hold");
-    assert_eq!(first["class"], "failed");
+    assert_eq!(first["class"], "exit");
     assert!(!first["message"].as_str().unwrap().is_empty());
     assert!(first["ended_ms"].as_u64() >= first["begun_ms"].as_u64());
     let worker = first["by"].as_str().unwrap().to_owned();
