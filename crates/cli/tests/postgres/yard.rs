@@ -62,7 +62,7 @@ impl Yard {
         }
         let items: Vec<usize> = (0..ITEMS).collect();
         let list = json!({ "handler": "no_op", "config": { "output": { "items": items } } });
-        let count = step("echo \"{\\\"n\\\": $(( {{output?.n || 0}} + 1 ))}\"");
+        let count = step("echo \"{\\\"n\\\": {{(output?.n || 0) + 1}} }\"");
         let nothing = json!({ "handler": "no_op" });
         let chain = [
             ("M1", step("echo 1")),

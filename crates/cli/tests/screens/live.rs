@@ -34,7 +34,7 @@ flowchart TD
 const SMALL: &str = r#"graph TD
     A[[Each: Check]] --> B[Join all]
 %% === WORKFLOW_CONFIG ===
-%% @A: { "itemsPath": "input.xs", "itemVariable": "x", "handler": "command", "config": { "run": "sleep 0.3" }, "maxConcurrency": 1 }
+%% @A: { "itemsPath": "input.xs", "itemVariable": "x", "handler": "command", "config": { "run": "sleep 0.3 # {{x}}" }, "maxConcurrency": 1 }
 %% @B: { "handler": "no_op", "config": { "output": "done" } }
 %% === END_CONFIG ===
 "#;

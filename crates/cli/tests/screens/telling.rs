@@ -10,7 +10,7 @@ title: Round and round
 ---
 graph TD
     A[[Each: Item]] --> J[Join items] --> L[Turn] --> D{Again?}
-    D -->|"run.visits > 9"| L
+    D -->|"run.depth > 9"| L
     D -->|"input.n > 5"| X[Much]
     D -->|default| H(Ask)
     H --> E[End]
@@ -181,7 +181,7 @@ const WRONG: &[(&str, i32, &[&str])] = &[
             "warning: the workflow reads `input.who`",
             "who=VALUE",
             "on hold",
-            "begin it anew",
+            "start it again with the value",
         ],
     ),
     (
