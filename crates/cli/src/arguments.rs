@@ -135,28 +135,32 @@ pub(crate) enum Reading {
 }
 
 /// The groups of the first page of help; a test sees to it that no command is left out.
-pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
-    ("Generate", &["run", "update", "recipe", "template"]),
-    ("Ask", &["ai", "cost"]),
-    ("Work", &["task", "plan", "build", "builds", "schema"]),
+pub(crate) const GROUPS: [(&str, &[&str]); 6] = [
     (
-        "Weave",
+        "Generate",
+        &["run", "update", "recipe", "template", "ai", "kit", "import"],
+    ),
+    (
+        "Workflows",
         &[
             "workflow",
             "runs",
             "tasks",
             "worker",
-            "users",
-            "agents",
             "schedules",
+            "notices",
         ],
     ),
-    ("Look", &["index", "impact"]),
-    ("Share", &["kit", "import"]),
     (
-        "Set up",
-        &["init", "trust", "demo", "doctor", "completions", "man"],
+        "Builds",
+        &["build", "builds", "task", "plan", "index", "impact"],
     ),
+    ("People", &["users", "agents"]),
+    (
+        "Project",
+        &["init", "trust", "doctor", "cost", "database", "schema"],
+    ),
+    ("Set up", &["demo", "completions", "man"]),
 ];
 
 pub(crate) const HEADING: Style = AnsiColor::Green.on_default().bold();
