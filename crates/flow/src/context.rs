@@ -155,7 +155,7 @@ mod tests {
                 100,
                 Some("the field `a`"),
             ),
-            (json!("line\n".repeat(100)), 101, Some("400 of 500 bytes")),
+            (json!("line\n".repeat(100)), 101, Some("401 of 500 bytes")),
             (json!([]), 0, Some("0 of 0 items")),
         ] {
             let shown = excerpt(&value, bytes_max);

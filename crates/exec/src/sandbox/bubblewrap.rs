@@ -114,24 +114,42 @@ impl Plan {
 
     /// Lets the command begin once everything is mounted as planned. What it returns outlives the
     /// start.
-    pub(crate) fn release(self, child: u32) -> Result<Progress, Error> {
-        drop(self.inherited);
+    ///
+    /// `bwrap` goes on when the gate is closed, not only when it is opened. Where the command must not
+    /// begin, it is therefore killed while the gate is still there.
+    pub(crate) fn release(mut self, child: u32) -> Result<Progress, Error> {
+        self.inherited.clear();
         rustix::io::fcntl_setfd(&self.progress.0, rustix::io::FdFlags::CLOEXEC).ok();
-        let until = Instant::now() + SETUP_MAX;
         let pid = i32::try_from(child).ok().and_then(Pid::from_raw);
+        let is_mounted = self.await_mounts(pid);
+        if matches!(is_mounted, Ok(true)) {
+            rustix::io::write(&self.gate, b"1").ok();
+            return Ok(self.progress);
+        }
+        if let Some(pid) = pid.filter(|pid| is_running(*pid)) {
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).ok();
+        }
+        self.progress.wait_until_gone();
+        is_mounted?;
+        // It gave up, and says why on its standard error.
+        Ok(self.progress)
+    }
+
+    /// Waits until everything is mounted and compares it with the plan. Returns false when `bwrap` has
+    /// given up, or takes longer than `SETUP_MAX`.
+    fn await_mounts(&self, pid: Option<Pid>) -> Result<bool, Error> {
+        let until = Instant::now() + SETUP_MAX;
         while Instant::now() < until && pid.is_some_and(is_running) {
             let inside = self.progress.child().map(|inside| known_mounts(&inside));
             match inside {
                 Some(Ok(inside)) if ExpectedMounts::are_complete(&inside) => {
                     self.expected.check(&inside).map_err(refused)?;
-                    rustix::io::write(&self.gate, b"1").ok();
-                    return Ok(self.progress);
+                    return Ok(true);
                 }
                 _ => std::thread::sleep(SETUP_TICK),
             }
         }
-        // It gave up, and says why on its standard error.
-        Ok(self.progress)
+        Ok(false)
     }
 }
 
