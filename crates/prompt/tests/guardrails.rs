@@ -125,7 +125,7 @@ fn correct_answers_pass_in_every_language() {
                 "use std::{fmt, io::{self, Read as _}};\npub async fn f<'a, T: fmt::Debug>(x: &'a T) -> io::Result<()> { let Some(_) = Some(1) else { return Ok(()) }; Ok(()) }",
                 "#![allow(dead_code)]\nmacro_rules! m { ($($x:expr),*) => { [$($x),*] } }\nconst X: &str = r#\"a\"b\"#;",
                 "impl<const N: usize> A for [u8; N] where Self: Sized { type B<'a> = &'a u8 where Self: 'a; }",
-                "",
+                "// Nothing yet.",
             ],
         ),
         (

@@ -5,7 +5,7 @@ use store::{Kind, Options, Store};
 
 use crate::support::{new_run, opened, options, place, turn};
 
-const BYTES_MAX: u64 = 256 * 1024;
+const BYTES_MAX: u64 = 512 * 1024;
 
 #[tokio::test]
 async fn a_full_disk_says_so_and_loses_nothing() {
@@ -28,7 +28,7 @@ async fn a_full_disk_says_so_and_loses_nothing() {
     };
     assert!(kept > 10);
     let text = error.to_string();
-    assert!(text.contains("is full (bytes_max = 262144)"), "{text}");
+    assert!(text.contains("is full (bytes_max = 524288)"), "{text}");
     assert!(text.contains("What was kept before is safe"), "{text}");
 
     // The connection is of use after that: what is there can be read.
