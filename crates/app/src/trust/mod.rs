@@ -2,7 +2,7 @@
 //!
 //! A project *acts* when it starts a program, runs a command, uses a key, sends something somewhere or
 //! widens what a model may touch. The acts are data ([`Act`]); a gate in front of each of them
-//! ([`TrustGate::require`]) asks whether the user has trusted exactly this. Three decisions count:
+//! (`TrustGate::require`) asks whether the user has trusted exactly this. Three decisions count:
 //!
 //! 1. The folder was made here (`drawloom init`) or is trusted for good (`drawloom trust --always`).
 //!    A clone that takes its place is another folder: its owner, number or birth time differ.
